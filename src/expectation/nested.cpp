@@ -1,7 +1,9 @@
 #include "expectation/nested.h"
 
 #include <cmath>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "expectation/closed_form.h"
 #include "expectation/composed.h"
@@ -129,13 +131,40 @@ void add_narrow(ShiftedSigmoid& sigmoid, const GaussianRule& rule, Index o, int 
   }
 }
 
+/// What a row with K latent values needs for its outer mean: kept from row to row, as small allocations would cost as
+/// much as a closed form inside.
+struct Workspace {
+  explicit Workspace(Index K) : first(K - 1), here(K - 1) {}
+  DerivativeRule rule;
+  RowScratch first, here;  // the expectation over the others at the first node, and at another
+
+  /// here.mean, here.variance: those of the latent values but eta_o.   mean, variance: K
+  void gather_others(const double* mean, const double* variance, Index o, Index K) {
+    for (Index k = 0, at = 0; k < K; ++k) {
+      if (k == o) continue;
+      here.mean[at] = mean[k];
+      here.variance[at++] = variance[k];
+    }
+  }
+};
+
+// Inner expectations have fewer latent values, so a row and those inside of it do not share one.
+Workspace& workspace(Index K) {
+  thread_local std::vector<std::unique_ptr<Workspace>> known;
+  const auto at = static_cast<std::size_t>(K);
+  if (known.size() <= at) known.resize(at + 1);
+  if (!known[at]) known[at] = std::make_unique<Workspace>(K);
+  return *known[at];
+}
+
 /// The mean over eta_o, by values at the rule's nodes, of the expectation over the K - 1 others.
 /// value_at(u, part): adds that expectation at eta_o = u.
 template <class Value>
-void add_by_values(const DerivativeRule& rule, Value value_at, Index o, Index K, int order, RowExpectation& out) {
+void add_by_values(Workspace& space, Value value_at, Index o, Index K, int order, RowExpectation& out) {
   const Index inner = K - 1;
   const Places at{0, o};
-  RowScratch first(inner), here(inner);
+  const DerivativeRule& rule = space.rule;
+  RowScratch &first = space.first, &here = space.here;
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
     if (j == 0) {
       first.fill(0.0);
@@ -178,14 +207,6 @@ void add_by_values(const DerivativeRule& rule, Value value_at, Index o, Index K,
   }
 }
 
-// The latent values but eta_o.   in: K
-std::vector<double> others(const double* in, Index o, Index K) {
-  std::vector<double> out;
-  for (Index k = 0; k < K; ++k)
-    if (k != o) out.push_back(in[k]);
-  return out;
-}
-
 }  // namespace
 
 void Nested::evaluate_part(const Likelihood& part, const Datum& datum, const double* mean, const double* variance,
@@ -225,7 +246,8 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
   const Nesting nesting = form.nesting(datum, mean, variance);
   const Index o = nesting.outer;
   add_part(nesting.beside);
-  DerivativeRule rule;
+  Workspace& space = workspace(K);
+  DerivativeRule& rule = space.rule;
   if (nesting.sigmoid_weight != 0.0) {
     const Index i = 1 - o;
     ShiftedSigmoid sigmoid(form, datum, nesting.sigmoid_weight, mean[i], variance[i], order);
@@ -236,14 +258,15 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
     }
     rule.place(mean[o], variance[o], nesting.smoothness);
     double s[5];
-    return add_by_values(rule, [&](double u, RowExpectation& at) { at.add(sigmoid.at(u, s)); }, o, K, order, out);
+    return add_by_values(space, [&](double u, RowExpectation& at) { at.add(sigmoid.at(u, s)); }, o, K, order, out);
   }
   rule.place(mean[o], variance[o], nesting.smoothness);
-  const std::vector<double> m = others(mean, o, K), v = others(variance, o, K);
+  // the latent values but eta_o
+  space.gather_others(mean, variance, o, K);
   const auto value_at = [&](double u, RowExpectation& at) {
-    evaluate_part(*form.inner(datum, u), datum, m.data(), v.data(), order, at);
+    evaluate_part(*form.inner(datum, u), datum, space.here.mean, space.here.variance, order, at);
   };
-  add_by_values(rule, value_at, o, K, order, out);
+  add_by_values(space, value_at, o, K, order, out);
 }
 
 void Nested::add_part_gradient(const Likelihood& part, const Datum& datum, const double* mean, const double* variance,
@@ -274,15 +297,17 @@ void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, 
   add_part(nesting.beside);
   GaussianRule rule;
   rule.place(mean[o], variance[o], nesting.smoothness);
-  const std::vector<double> m = others(mean, o, K), v = others(variance, o, K);
+  Workspace& space = workspace(K);
+  space.gather_others(mean, variance, o, K);
+  const double *m = space.here.mean, *v = space.here.variance;
   std::optional<ShiftedSigmoid> sigmoid;
-  if (nesting.sigmoid_weight != 0.0) sigmoid.emplace(form, datum, nesting.sigmoid_weight, m[0], v[0], 1);
+  if (nesting.sigmoid_weight != 0.0) sigmoid.emplace(form, datum, nesting.sigmoid_weight, *m, *v, 1);
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
     const double u = rule.nodes()[j], share = weight * rule.weights()[j];
     if (sigmoid)
       sigmoid->add_gradient(u, share, gradient);
     else
-      add_part_gradient(*form.inner(datum, u), datum, m.data(), v.data(), share, gradient);
+      add_part_gradient(*form.inner(datum, u), datum, m, v, share, gradient);
   }
 }
 
