@@ -46,32 +46,22 @@ limits_of_all <- function(fit, marginals, level) {
     others <- marginals$mean[, -1L, drop = FALSE]
     return(limits_of(fit, marginal_latent(marginals, 1L), level, function(view, eta) at(view, eta, others)))
   }
+  z <- seq(-9, 9, length.out = 721L)
   nodes <- seq(-6, 6, by = 0.2)
   weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
   states <- marginal_states(fit, marginals)
   limits_of_row <- function(n) {
-    parts <- lapply(states, function(state) {
+    # log(mean) + log(share of other responses): a function of the first predictor for each node of the second
+    values <- lapply(states, function(state) {
       m <- state$mean[n, ]
       sd <- sqrt(state$variance[n, ])
-      share <- stats::plogis(-(m[2L] + sd[2L] * nodes), log.p = TRUE)
-      # for each share, the first predictor at which log(mean) + share is `log_value`, by interpolation on the grid
-      grid <- m[1L] + sd[1L] * seq(-9, 9, length.out = 721L)
+      log_mean <- log(at(at_hyper(fit, state$hyper), m[1L] + sd[1L] * z, matrix(-1e3, length(z))))
       # beyond the largest and the smallest number a limit is infinite or 0 anyway
-      log_mean <- log(at(at_hyper(fit, state$hyper), grid, matrix(-1e3, length(grid))))
       log_mean <- pmax(-1e3, pmin(replace(log_mean, is.na(log_mean), Inf), 1e3))
-      cdf <- function(log_value) {
-        eta <- stats::approx(log_mean, grid, log_value - share, rule = 2L, ties = "ordered")$y
-        sum(weights * stats::pnorm(eta, m[1L], max(sd[1L], 1e-12)))
-      }
-      weight <- if (length(state$weight) > 1L) state$weight[n] else state$weight
-      list(weight = weight, cdf = cdf, range = c(min(log_mean) + min(share), max(log_mean) + max(share)))
+      outer(log_mean, stats::plogis(-(m[2L] + sd[2L] * nodes), log.p = TRUE), `+`)
     })
-    range <- range(vapply(parts, `[[`, numeric(2L), "range"))
-    cdf <- function(x) sum(vapply(parts, function(part) part$weight * part$cdf(x), 0))
-    vapply(tails(level), function(p) {
-      if (cdf(range[2L]) < p) return(Inf)
-      exp(stats::uniroot(function(x) cdf(x) - p, range, extendInt = "upX", tol = 1e-8)$root)
-    }, 0)
+    shares <- lapply(states, function(state) rep_len(state$weight, n)[n] * weights)
+    exp(mixture_quantiles(list(values = values, shares = shares, z = z), tails(level)))
   }
   t(vapply(seq_len(nrow(marginals$mean)), limits_of_row, numeric(2L)))
 }

@@ -7,7 +7,7 @@
 
 namespace galvi {
 
-void MonotoneMixture::add(Matrix V, const Vector& shares) {
+void MonotoneMixture::add(const Matrix& V, const Vector& shares) {
   const Index n = V.rows();
   for (Index j = 0; j < V.cols(); ++j) {
     Function f{V.col(j), 0, n - 1, shares[j], true};
@@ -29,7 +29,8 @@ void MonotoneMixture::add(Matrix V, const Vector& shares) {
 double MonotoneMixture::below(const Function& f, double x) const {
   const Index n = z_.size();
   if (f.step) return f.values[n / 2] <= x ? 1.0 : 0.0;
-  const Index reached = (f.values.array() <= x).count() - 1;
+  const double* begin = f.values.data();
+  const Index reached = std::upper_bound(begin, begin + n, x) - begin - 1;  // the last value up to x
   const Index k = std::max(std::min(reached, f.last - 1), f.first);
   const double low = f.values[k], high = f.values[std::min(k + 1, n - 1)];
   const double part = (x - low) / (high - low);

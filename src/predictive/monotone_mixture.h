@@ -14,7 +14,7 @@ class MonotoneMixture {
  public:
   explicit MonotoneMixture(Vector z) : z_(std::move(z)) {}
   /// V: values at z, a column for each function, of which a column has this share of the whole.   points x functions
-  void add(Matrix V, const Vector& shares);
+  void add(const Matrix& V, const Vector& shares);
   /// P(value <= x)
   double below(double x) const;
   /// Infinite where the values of finite ones do not reach so far.
