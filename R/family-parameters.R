@@ -111,6 +111,27 @@ plain_numbers <- function(value) if (is_fixed(value)) value$value else value
 
 has_held_thresholds <- function(family) is_fixed(family$parameters$thresholds)
 
+# ---- scales of the predictor ----
+# scale(y, offset, weights) -> list(centre, spread). y: the response, less the offset where eta has its units.
+
+units_scale <- function(y, offset, weights) {
+  list(centre = weighted_median(y, weights), spread = sqrt(response_variance(y, weights)))
+}
+
+# Outliers count as little as any other value.
+robust_scale <- function(y, offset, weights) {
+  list(centre = weighted_median(y, weights), spread = robust_spread(y, weights))
+}
+
+# exp(eta) is the mean of y.
+rate_scale <- function(y, offset, weights) {
+  mean <- weighted_mean(y / exp(offset), weights)
+  list(centre = if (is.finite(mean) && mean > 0) log(mean) else 0, spread = 1)
+}
+
+# exp(eta) is the mean of y^2.
+volatility_scale <- function(y, offset, weights) rate_scale(y^2, offset, weights)
+
 # ---- starting values from the data ----
 # y: the response; proportions for counts of trials. Half of the variance is attributed to the noise, half to the
 # latent function. Ranges are wide on both sides.

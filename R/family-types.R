@@ -70,7 +70,9 @@ zero_families <- function() {
 # and tidies the value; of NA it returns the default.
 # Multi-class families also have latents(levels, family), the names of their K latents; constants(levels, family), what
 # the core must know of the levels; intercept(family), whether formulas have an intercept.
-# robust: are outliers expected, so that starts and default priors must not follow them?
+# scale(y, offset, weights): the scale of the linear predictor, of which default priors and the starts of kernels are
+# made, if it is not that of the link, see family-parameters.R.
+# robust: are outliers expected?
 # times: is the response exp(eta) times a positive variable whose mean is not 1?
 # volatility: is the response noise of mean zero whose variance is modelled?
 # location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
@@ -99,14 +101,14 @@ family_types <- lapply(c(list(
       df = positive(df_start, default = fixed(4), also = "nu"),
       scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")
     ),
-    robust = TRUE, location = "centre", sigma = function(parameters) parameters$scale,
+    scale = robust_scale, robust = TRUE, location = "centre", sigma = function(parameters) parameters$scale,
     dpars = list(sigma = parameter("log", "scale"), nu = parameter("log", "df")),
     with_predictors = c(sigma = "student_log_scale", `sigma nu` = "student_log_scale_log_df")
   ),
   laplace = list(
     links = c(identity = "laplace"), response = number_response, example = c(0, 1, 1),
-    parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")), robust = TRUE,
-      location = "median",
+    parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")),
+    scale = robust_scale, robust = TRUE, location = "median",
     sigma = function(parameters) parameters$scale,
     dpars = list(sigma = parameter("log", "scale")),
     with_predictors = c(sigma = "laplace_log_scale")
@@ -115,7 +117,8 @@ family_types <- lapply(c(list(
     links = c(identity = "asymmetric_laplace"), response = number_response, example = c(0, 1, 1),
     parameters = list(scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")),
       options = list(quantile = check_quantile),
-    constants = function(levels, family) family$options["quantile"], robust = TRUE, location = "quantile",
+    constants = function(levels, family) family$options["quantile"],
+    scale = robust_scale, robust = TRUE, location = "quantile",
     sigma = function(parameters) parameters$scale
   ),
   binomial = list(
@@ -197,7 +200,7 @@ family_types <- lapply(c(list(
   ),
   stochastic_volatility = list(
     links = c(log = "stochastic_volatility"), response = volatility_response, example = c(1, -1, 0),
-    volatility = TRUE
+    scale = volatility_scale, volatility = TRUE
   ),
   cumulative = list(
     links = c(logit = "cumulative_logit", probit = "cumulative_probit"), response = ordered_response,
@@ -233,13 +236,32 @@ family_type.default <- function(family) {
 }
 
 # Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
-# the logarithm of odds? hazards: of a cumulative hazard?
-# `threshold_variance`: of T where P(success | eta) = P(T < eta).
+# the logarithm of odds? hazards: of a cumulative hazard? scale: that of the predictor, unless the family states its
+# own; by default it is around 0 with spread 1.
+# `threshold_variance`: of T where P(success | eta) = P(T < eta). of_logs(log_mean, log_rest): the link of a mean from
+# log(mean) and log(1 - mean), which keep their digits where the mean overflows or is close to 0 or 1.
 link_types <- list(
-  identity = list(same_units = TRUE), log = list(rates = TRUE),
-  logit = list(odds = TRUE, threshold_variance = pi^2 / 3), probit = list(threshold_variance = 1),
-  cloglog = list(hazards = TRUE, threshold_variance = pi^2 / 6)
+  identity = list(same_units = TRUE, scale = units_scale),
+  log = list(rates = TRUE, scale = rate_scale, of_logs = function(log_mean) log_mean),
+  logit = list(
+    odds = TRUE, threshold_variance = pi^2 / 3, of_logs = function(log_mean, log_rest) log_mean - log_rest
+  ),
+  probit = list(threshold_variance = 1, of_logs = function(log_mean, log_rest) {
+    low <- normal_quantile(pmin(log_mean, log_rest))
+    ifelse(log_mean < log_rest, low, -low)
+  }),
+  cloglog = list(
+    hazards = TRUE, threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) log(-log_rest)
+  )
 )
+
+# qnorm() of a logarithm, far out in the lower tail too, where a step of Newton's method doubles its digits.
+normal_quantile <- function(log_p) {
+  x <- stats::qnorm(log_p, log.p = TRUE)
+  log_cdf <- stats::pnorm(x, log.p = TRUE)
+  step <- (log_cdf - log_p) * exp(log_cdf - stats::dnorm(x, log = TRUE))
+  ifelse(is.finite(step), x - step, x)
+}
 
 link_has <- function(family, what) isTRUE(link_types[[family$link]][[what]])
 

@@ -11,8 +11,8 @@
 #' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, 2 w times the
 #'   difference between the largest possible log likelihood of y and the log likelihood at mu. This is the deviance of
 #'   [glm()] for its families (without the dispersion). It is also defined for [exponential()], [negbinomial()],
-#'   [tweedie()], [student()], [laplace()] and [beta_family()], at their estimated parameters, but not for the other
-#'   families. For responses with several classes it is sqrt(-2 w log P(y)), without a sign.
+#'   [tweedie()], [student()], [laplace()], [beta_family()] and [beta_binomial()], at their estimated parameters, but not
+#'   for the other families. For responses with several classes it is sqrt(-2 w log P(y)), without a sign.
 #' * `"quantile"`: the normal quantile of the predictive distribution function at y (Dunn and Smyth, 1996). If the
 #'   response is discrete, a uniform draw between P(Y < y) and P(Y <= y) is used, so call [set.seed()] first. Classes
 #'   are taken in the order of their levels. They are approximately standard normal if the model is right.
@@ -136,18 +136,12 @@ deviance_residuals <- function(fit, target) {
   marginals <- latent_marginals(fit, target)
   weights <- target$weights
   if (has_classes(fit)) return(sqrt(-2 * weights * class_log_probability(fit, marginals, target)))
-  units <- unit_deviance(fit)
-  if (is.null(units)) {
-    stop_galvi("argument", sprintf(
-      "The family %s has no deviance: use type = \"quantile\" or \"pearson\".", family_label(fit)
-    ))
-  }
+  if (!has_deviance(fit)) stop_no_deviance(fit)
+  mean <- response_moment(fit, marginals, "mean")
+  warn_overflow(fit, target, mean)
+  units <- unit_deviance(fit, marginals, target, mean)
   y <- target$y / trials_of(fit, target)
-  mean <- list(mu = response_moment(fit, marginals, "mean"))
-  warn_overflow(fit, target, mean$mu)
-  for (what in units$logs) mean[[what]] <- response_moment(fit, marginals, what)
-  if (n_predictors(fit) > 1L) mean$others <- parameter_means(fit, marginals)
-  sign(y - mean$mu) * sqrt(pmax(units$deviance(y, mean, weights * target$size), 0))
+  sign(y - mean) * sqrt(weights * units)
 }
 
 #' Posterior means of the other parameters, which have log links here: a column for each

@@ -135,22 +135,24 @@ prior_solver <- function(terms) {
 # What terms may know about the response: location and scale for default priors, the default variance for kernels, the
 # weights of rows, and the names of several latent values.
 model_context <- function(design, registry) {
-  type <- family_type(design$family)
-  same_units <- link_has(design$family, "same_units")
   weights <- rows_counted(design)
-  spread <- if (!same_units) {
-    1
-  } else if (type$robust) {
-    robust_spread(design$modelled, weights)
-  } else {
-    sqrt(response_variance(design$modelled, weights))
-  }
+  scale <- predictor_scale(design, weights)
   list(
-    registry = registry, weights = weights, default_variance = spread^2,
-    centre = typical_predictor(design, weights), spread = spread,
+    registry = registry, weights = weights, default_variance = scale$spread^2, centre = scale$centre,
+    spread = scale$spread,
     latents = if (length(design$latents) > 1L && !length(design$parts$others)) design$latents,
-    intercept = type$intercept(design$family)
+    intercept = family_type(design$family)$intercept(design$family)
   )
+}
+
+#' The scale of the predictor, of which default priors and kernels are made, as its family states it, else its link
+#' @return list(centre: a typical value; spread: of its values. A constant has the prior sd 10 spread)
+#' @noRd
+predictor_scale <- function(design, weights) {
+  own <- family_type(design$family)$scale
+  scale <- if (is.null(own)) link_types[[design$family$link]]$scale else own
+  if (is.null(scale) || length(design$levels)) return(list(centre = 0, spread = 1))
+  scale(design$modelled, design$offset[, 1L], weights)
 }
 
 #' How many rows each row counts for in moments: trials count as rows of one trial
@@ -158,17 +160,6 @@ model_context <- function(design, registry) {
 rows_counted <- function(design) {
   trials <- if (weights_divide(design$family, !is.null(design$survival))) 1 else design$size
   row_counts(design$weights * trials)
-}
-
-#' Where the default prior of the predictor at the means of the columns is centred: at the median of y where eta has its
-#' units, at log(mean(y / exp(offset))) where exp(eta) is the mean of y (of y^2 in stochastic volatility), else at 0
-#' @noRd
-typical_predictor <- function(design, weights) {
-  if (link_has(design$family, "same_units")) return(weighted_median(design$modelled, weights))
-  if (!link_has(design$family, "rates") || length(design$levels)) return(0)
-  y <- if (family_type(design$family)$volatility) design$modelled^2 else design$modelled
-  mean <- weighted_mean(y / exp(design$offset[, 1L]), weights)
-  if (is.finite(mean) && mean > 0) log(mean) else 0
 }
 
 # The same for another parameter. Its link is never the identity, so its scale is 1; the logarithm of a standard
@@ -179,7 +170,7 @@ parameter_context <- function(name, design, registry) {
   per_weight <- family_type(design$family)$dpars[[name]]$per_weight
   list(
     registry = registry, weights = weights, default_variance = 1,
-    centre = (if (in_units) log(model_context(design, registry)$spread) else 0) +
+    centre = (if (in_units) log(predictor_scale(design, weights)$spread) else 0) +
       per_weight * log(common_weight(design$family, design)), spread = 1,
     latents = NULL, intercept = TRUE, parameter = name
   )

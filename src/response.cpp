@@ -47,6 +47,7 @@ const std::map<std::string, Quantity>& quantities() {
        [](const Likelihood& l, const Row& r) { return predictive_log_mean(l, r.mean, r.variance, 1.0); }},
       {"log_rest",
        [](const Likelihood& l, const Row& r) { return predictive_log_mean(l, r.mean, r.variance, -1.0); }},
+      {"deviance", [](const Likelihood& l, const Row& r) { return unit_deviance(l, r.datum, r.mean); }},
       {"cdf",
        [](const Likelihood& l, const Row& r) {
          return predictive_tails(l, r.datum, r.mean, r.variance).lower;
@@ -66,7 +67,8 @@ const std::map<std::string, Quantity>& quantities() {
 }  // namespace
 
 // `mean` is N x K; `size`, `y` and `probability` are recycled to its rows and `variance` to its length; y is
-// used by "log_density", "cdf" and "upper" (the probability of more), probability by "quantile". With
+// used by "log_density", "deviance" (with `mean` as eta), "cdf" and "upper" (the probability of more), probability by
+// "quantile". With
 // `censoring` (N x 3, the model list's) the log density is that of censored and truncated responses, with `counts`
 // (N x classes) that of counts of classes. NA in a row gives NA, and so does a mean or variance that is not finite.
 // [[Rcpp::export(rng = false)]]

@@ -70,6 +70,7 @@ class DoubleExponential : public IdentityLink {
   }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
+  std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
   double conditional_mean(double /*size*/, const double* eta) const override { return *eta + mean_noise(); }
   double conditional_variance(double /*size*/, const double* /*eta*/) const override {

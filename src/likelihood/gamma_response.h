@@ -48,6 +48,7 @@ class GammaResponse : public LogLink<Likelihood> {
   bool log_concave() const override { return true; }
   bool divides_dispersion() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
+  std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
   double conditional_variance(double size, const double* eta) const override {
     return std::exp(2.0 * *eta) / (size * shape_);

@@ -67,6 +67,7 @@ class Gaussian final : public IdentityLink {
   bool conjugate() const override { return true; }
   bool divides_dispersion() const override { return true; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
+  std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
   double conditional_variance(double size, const double* /*eta*/) const override { return noise(size); }
   double conditional_cdf(const Datum& datum, const double* eta) const override {

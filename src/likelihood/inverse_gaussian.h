@@ -54,6 +54,7 @@ class InverseGaussian final : public LogLink<Likelihood> {
   bool log_concave() const override { return false; }
   bool divides_dispersion() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
+  std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
   double conditional_variance(double size, const double* eta) const override {
     return phi(size) * std::exp(3.0 * *eta);

@@ -200,6 +200,9 @@ class Likelihood {
   virtual Index latents() const { return 1; }
   /// The smoothness of this datum's log p, where it is known better: fewer nodes.
   virtual Smoothness smoothness(const Datum&) const { return smoothness(); }
+  /// The eta at which log p of this datum is largest, where it has a formula: the saturated model of deviances, which is
+  /// searched elsewhere. K = 1
+  virtual std::optional<double> mode(const Datum&) const { return std::nullopt; }
   /// log p is concave in each latent value with the others fixed, so that no site has a negative precision.
   /// The bound is then concave in the posterior of each latent, but may have several optima.
   virtual bool concave_in_each() const { return log_concave(); }

@@ -30,6 +30,10 @@ class NegativeBinomialResponse : public LogLink<Composed> {
   }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y + 0.5); }
+  std::optional<double> mode(const Datum& datum) const override {
+    if (datum.y > 0.0) return std::log(datum.y);
+    return std::nullopt;
+  }
 
   double conditional_variance(double /*size*/, const double* eta) const override {
     return std::exp(*eta) + std::exp(2.0 * *eta) / size_;

@@ -49,6 +49,10 @@ class Poisson final : public LogLink<Likelihood> {
   }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum& datum) const override { return std::log(datum.y + 0.5); }
+  std::optional<double> mode(const Datum& datum) const override {
+    if (datum.y > 0.0) return std::log(datum.y);
+    return std::nullopt;
+  }
 
   double conditional_variance(double /*size*/, const double* eta) const override { return std::exp(*eta); }
   double conditional_cdf(const Datum& datum, const double* eta) const override {

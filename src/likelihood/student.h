@@ -35,6 +35,7 @@ class StudentResponse : public IdentityLink {
   bool super_gaussian() const override { return true; }
   bool log_concave() const override { return false; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
+  std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
   // With df <= 1 there is no mean: eta is the location.
   double conditional_variance(double /*size*/, const double* /*eta*/) const override {

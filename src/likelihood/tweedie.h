@@ -47,6 +47,10 @@ class Tweedie final : public LogLink<Likelihood> {
   bool log_concave() const override { return true; }
   bool divides_dispersion() const override { return true; }
   // No response at all: half of one is expected.
+  std::optional<double> mode(const Datum& datum) const override {
+    if (datum.y > 0.0) return std::log(datum.y);
+    return std::nullopt;
+  }
   double starting_eta(const Datum& datum) const override {
     if (datum.y > 0.0) return std::log(datum.y);
     return std::clamp(std::log(0.5 * up_ * phi(datum.size)) / up_, -30.0, 30.0);

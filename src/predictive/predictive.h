@@ -35,6 +35,9 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
                        const double* variance);
 double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
                            const double* variance, double probability);
+/// 2 (max log p(y | .) - log p(y | eta)), the maximum over the first latent value; infinite where log p has no upper
+/// bound. Any K of which the others are parameters.
+double unit_deviance(const Likelihood& likelihood, const Datum& datum, const double* eta);
 class PredictedParameter;
 /// An approximate distribution of a response whose last parameter is predicted: eta_K at seven Gauss-Hermite
 /// nodes.   mean, variance: K, which must outlive it
