@@ -85,6 +85,7 @@ NULL
 #'   log(pi df scale^2) / 2`
 #' * `laplace`: `-|y - eta| / scale - log(2 scale)`
 #' * `asymmetric_laplace`: `-r (quantile - (r < 0)) + log(quantile (1 - quantile) / scale)` with r = (y - eta) / scale
+#' * `von_mises`: `kappa cos(y - eta) - log(2 pi I_0(kappa))` with the modified Bessel function I_0
 #' * `stochastic_volatility`: `-(eta + y^2 exp(-eta) + log(2 pi)) / 2`
 #' * `poisson`: `y eta - exp(eta) - log y!`
 #' * `negbinomial`: `y log(m / (m + size)) + size log(size / (m + size)) + lgamma(y + size) - lgamma(size) - log y!`

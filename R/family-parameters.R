@@ -123,6 +123,11 @@ robust_scale <- function(y, offset, weights) {
   list(centre = weighted_median(y, weights), spread = robust_spread(y, weights))
 }
 
+# Around the mean direction. A constant has the prior sd of angles that are uniform on the circle, pi / sqrt(3).
+angle_scale <- function(y, offset, weights) {
+  list(centre = atan2(sum(weights * sin(y)), sum(weights * cos(y))), spread = pi / sqrt(3) / 10)
+}
+
 # exp(eta) is the mean of y.
 rate_scale <- function(y, offset, weights) {
   mean <- weighted_mean(y / exp(offset), weights)
@@ -158,6 +163,13 @@ shape_start <- function(y, weights) {
 log_spread_start <- function(y, weights) {
   sigma <- sqrt(response_variance(log(y), weights) / 2)
   list(start = clamp(sigma, 1e-2, 10), lower = 1e-4, upper = 1e2)
+}
+
+# Half of -2 log R, R the mean resultant length, is attributed to the noise: its own is sqrt(R), and the concentration
+# about R (2 - R^2) / (1 - R^2).
+concentration_start <- function(y, weights) {
+  r <- sqrt(sqrt(sum(weights * cos(y))^2 + sum(weights * sin(y))^2) / sum(weights))
+  list(start = clamp(r * (2 - r^2) / (1 - r^2), 0.5, 1e3), lower = 1e-3, upper = 1e6)
 }
 
 loglogistic_start <- function(y, weights) shape_of_spread(pi / sqrt(3), y, weights)

@@ -99,6 +99,15 @@ fraction_response <- function(y, weights, name, levels, family) {
   list(y = y)
 }
 
+# Between -pi and pi: degrees would otherwise be taken for radians.
+angle_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  check_response(y, abs(y) <= pi, name, paste(
+    "must be angles in radians, between -pi and pi (of degrees y: atan2(sin(y * pi / 180), cos(y * pi / 180)))"
+  ))
+  list(y = y)
+}
+
 # A value of 0 is allowed: its likelihood increases as the variance decreases, but the prior limits that. If all values
 # are zero, the variance cannot be estimated.
 volatility_response <- function(y, weights, name, levels, family) {

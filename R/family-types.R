@@ -10,7 +10,7 @@ complete_family <- function(entry) {
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
     intercept = function(family) TRUE, robust = FALSE, no_predictor = character(),
     volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(),
-    censored = character(), times = FALSE
+    censored = character(), times = FALSE, angle = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }
@@ -74,6 +74,7 @@ zero_families <- function() {
 # made, if it is not that of the link, see family-parameters.R.
 # robust: are outliers expected?
 # times: is the response exp(eta) times a positive variable whose mean is not 1?
+# angle: is the response an angle, of which whole turns do not count?
 # volatility: is the response noise of mean zero whose variance is modelled?
 # location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
 # refused: links that base R has, and why they are refused.
@@ -120,6 +121,12 @@ family_types <- lapply(c(list(
     constants = function(levels, family) family$options["quantile"],
     scale = robust_scale, robust = TRUE, location = "quantile",
     sigma = function(parameters) parameters$scale
+  ),
+  von_mises = list(
+    links = c(identity = "von_mises"), response = angle_response, example = c(0, 1, -1),
+    parameters = list(kappa = positive(concentration_start, default = 1)), scale = angle_scale, angle = TRUE,
+    location = "direction", sigma = function(parameters) 1 / sqrt(parameters$kappa),
+    refused = c(tan_half = "galvi models the angle itself: use the identity link")
   ),
   binomial = list(
     links = c(logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog"),
@@ -283,6 +290,10 @@ laplace <- function(scale = 1) own_family("laplace", scale = if (!missing(scale)
 asymmetric_laplace <- function(quantile = 0.5, scale = 1) {
   own_family("asymmetric_laplace", quantile = quantile, scale = if (!missing(scale)) scale)
 }
+
+#' @rdname galvi_family
+#' @export
+von_mises <- function(kappa = 1) own_family("von_mises", kappa = if (!missing(kappa)) kappa)
 
 #' @rdname galvi_family
 #' @export

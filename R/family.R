@@ -19,6 +19,7 @@
 #' | `laplace` | identity | with outliers | median eta | `scale` = mean absolute deviation |
 #' | `asymmetric_laplace` | identity | any number | eta is the `quantile` of y | `scale` |
 #' | `stochastic_volatility` | log | noise around 0 | mean 0, variance exp(eta) | |
+#' | `von_mises` | identity | angles in radians, from -pi to pi | mean direction eta | `kappa` |
 #' | *Counts and successes* | | | | |
 #' | `poisson` | log | counts | mean exp(eta) | |
 #' | `negbinomial` | log | overdispersed counts | mean m = exp(eta), variance m + m^2 / size | `size` |
@@ -98,6 +99,12 @@
 #' maxima. The same holds for most models with several predictors, see [distributional]. `summary(fit)` says whether
 #' the bound is certified to be at its maximum.
 #'
+#' @section Angles:
+#' With `von_mises` eta is the mean direction, and log p is periodic in eta: whole turns do not count. The mean of a new
+#' angle is its mean direction, its variance that of the deviation from it (at most pi^2 / 3), and residuals are the
+#' shorter way round. Quantiles and probabilities count from -pi on, so turn the angles if they are near pi. The likelihood
+#' is not log-concave: with a wide prior or few data the bound may have several maxima.
+#'
 #' @section Quantile regression:
 #' `asymmetric_laplace(quantile = 0.9)` is Bayesian quantile regression: eta is the 0.9 quantile of y, because the
 #' likelihood is maximal where the check function is minimal. The density is a working likelihood, not a model of the
@@ -121,6 +128,8 @@
 #' @param dispersion Dispersion, positive: with mean m, the variance of `tweedie` is dispersion m^power.
 #' @param power Power of the mean in the variance of `tweedie`, above 1 and below 2. Fixed.
 #' @param quantile Which quantile of y is modelled: its probability, above 0 and below 1. Fixed.
+#' @param kappa Concentration of `von_mises`, positive: near 0 angles are uniform, and for large values their standard
+#'   deviation is about 1 / sqrt(kappa).
 #' @param base A family as `family`: `poisson`, `negbinomial` or `binomial`; for `hurdle` also `Gamma("log")` or
 #'   `lognormal`.
 #' @param thresholds NULL for thresholds estimated from the data; increasing numbers, one fewer than levels, as starting
@@ -138,6 +147,8 @@
 #'
 #' Khan, M. E., Aravkin, A. Y., Friedlander, M. P. and Seeger, M. (2013). Fast dual variational inference for
 #' non-conjugate latent Gaussian models. *International Conference on Machine Learning*, PMLR 28(3), 951-959.
+#'
+#' Mardia, K. V. and Jupp, P. E. (2000). *Directional Statistics*. Wiley.
 #'
 #' McCullagh, P. (1980). Regression models for ordinal data. *Journal of the Royal Statistical Society B* 42, 109-142.
 #'

@@ -2,8 +2,8 @@
 
 #' The unit deviance of each row at its fitted mean
 #'
-#' An exponential dispersion model is taken at dispersion 1, as in glm(). A second predictor is at the posterior mean of
-#' its parameter in each row.
+#' An exponential dispersion model is taken at dispersion 1, as in glm(). Other predictors are at the posterior means of
+#' their parameters in each row.
 #' @param mean The fitted means.
 #' @noRd
 unit_deviance <- function(fit, marginals, target, mean) {
@@ -17,11 +17,11 @@ unit_deviance <- function(fit, marginals, target, mean) {
   others <- if (n_predictors(fit) > 1L) log(parameter_means(fit, marginals))
   if (weights_divide(fit$family)) {
     hyper[unlist(fit$model$likelihood$hyper)] <- 1
-    others <- 0 * others
+    if (!is.null(others)) others[] <- 0
   }
   of_logs <- link_types[[fit$family$link]]$of_logs
-  logs <- lapply(stats::setNames(nm = names(formals(of_logs))), response_moment, fit = fit, marginals = marginals)
-  first <- if (is.null(of_logs)) mean else do.call(of_logs, logs)
+  moment <- function(what) response_moment(fit, marginals, what)
+  first <- if (is.null(of_logs)) mean else do.call(of_logs, lapply(names(formals(of_logs)), moment))
   units <- at(cbind(first, others), "deviance")
   if (any(is.infinite(units))) stop_no_deviance(fit)
   units
@@ -32,7 +32,7 @@ unit_deviance <- function(fit, marginals, target, mean) {
 has_deviance <- function(fit) {
   if (is_custom(fit$family) || is_mixed(fit$family)) return(FALSE)
   type <- family_type(fit$family)
-  !(type$volatility || type$times || type$location == "quantile" || isTRUE(type$second$always))
+  !(type$volatility || type$times || type$location == "quantile" || any(vapply(type$dpars, `[[`, NA, "always")))
 }
 
 stop_no_deviance <- function(fit) {

@@ -116,7 +116,13 @@ check_observed <- function(fit, target, what) {
 response_residuals <- function(fit, target) {
   mean <- response_moment(fit, latent_marginals(fit, target), "mean")
   warn_overflow(fit, target, mean)
-  target$y / trials_of(fit, target) - mean
+  response_difference(fit, target, mean)
+}
+
+# y - mean; of angles the shorter way round.
+response_difference <- function(fit, target, mean) {
+  difference <- target$y / trials_of(fit, target) - mean
+  if (isTRUE(family_type(fit$family)$angle)) atan2(sin(difference), cos(difference)) else difference
 }
 
 pearson_residuals <- function(fit, target) {
@@ -140,8 +146,7 @@ deviance_residuals <- function(fit, target) {
   mean <- response_moment(fit, marginals, "mean")
   warn_overflow(fit, target, mean)
   units <- unit_deviance(fit, marginals, target, mean)
-  y <- target$y / trials_of(fit, target)
-  sign(y - mean) * sqrt(weights * units)
+  sign(response_difference(fit, target, mean)) * sqrt(weights * units)
 }
 
 #' Posterior means of the other parameters, which have log links here: a column for each

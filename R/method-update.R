@@ -29,8 +29,9 @@
 #'     responses are not included.}
 #'   \item{`sigma()`}{the residual standard deviation for [gaussian()], the standard deviation of log(y) for
 #'     [lognormal()], and the scale for [student()], [laplace()] and [asymmetric_laplace()]. The scale is not a standard
-#'     deviation: that is sqrt(2) times the scale for `laplace` and sqrt(df / (df - 2)) times the scale for `student`. 1
-#'     for other families; NA if sigma has a linear predictor, for which see `predict(dpar = "sigma")`.}
+#'     deviation: that is sqrt(2) times the scale for `laplace` and sqrt(df / (df - 2)) times the scale for `student`.
+#'     1 / sqrt(kappa) for [von_mises()], 1 for other families; NA if sigma has a linear predictor, for which see
+#'     `predict(dpar = "sigma")`.}
 #'   \item{`update()`}{a fit.}
 #' }
 #' @section Errors:

@@ -38,6 +38,7 @@
 #include "likelihood/zeros.h"
 #include "likelihood/tweedie.h"
 #include "likelihood/tweedie_log_dispersion.h"
+#include "likelihood/von_mises.h"
 #include "likelihood/weibull.h"
 #include "likelihood/weibull_log_shape.h"
 
@@ -121,6 +122,7 @@ const std::vector<Entry>& registry() {
        {"asymmetric_laplace", {{"scale", {0}}}, {{"quantile", 0.3}}},
        from_spec<AsymmetricLaplace>},
       {"student", {"student", {{"df", {0}}, {"scale", {1}}}, {}}, from_spec<Student>},
+      {"von_mises", {"von_mises", {{"kappa", {0}}}, {}}, from_spec<VonMises>},
       {"beta", {"beta", {{"precision", {0}}}, {}}, from_spec<Beta>},
       {"cumulative_logit", {"cumulative_logit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeLogit>},
       {"cumulative_probit", {"cumulative_probit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeProbit>},

@@ -82,10 +82,14 @@ family_data <- function(name, n = 60, seed = 1) {
     stochastic_volatility = rnorm(n, 0, exp(x / 2)),
     cumulative = level(x + rlogis(n)),
     categorical = factor(c("cat", "dog", "eel")[max.col(cbind(x, -x, 0) + gumbel(3))]),
-    stick_breaking = factor(c("cat", "dog", "eel")[stick])
+    stick_breaking = factor(c("cat", "dog", "eel")[stick]),
+    with(default_twin(name), draw(x, drawn_with))
   )
   data.frame(x = x, y = y)
 }
+
+# The twin of the likelihood of a family's default link.
+default_twin <- function(name) likelihood_twins[[galvi:::family_types[[name]]$links[[1L]]]]
 
 family_names <- function() names(galvi:::family_types)
 
@@ -110,7 +114,7 @@ true_family <- function(name) {
     laplace = galvi_family(name, scale = fixed(1)),
     asymmetric_laplace = galvi_family(name, quantile = 0.3, scale = fixed(1)),
     cumulative = galvi_family(name, thresholds = fixed(c(-1, 0.5))),
-    name
+    do.call(galvi_family, c(list(name), lapply(default_twin(name)$drawn_with, fixed)))
   )
 }
 

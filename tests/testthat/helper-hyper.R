@@ -20,41 +20,6 @@ log_gradient <- function(model, sites = NULL, method = "auto") {
   central_gradient(function(x) bound_at(model, exp(x), sites, method)$elbo, log(h), at)
 }
 
-# Models of which one hyperparameter or another has every role.
-kernel_cases <- function() {
-  one <- function(type) kernel_spec_of(type, list(variance = 1L, lengthscale = 2:3), 1:2)
-  white <- kernel_spec_of("white", list(variance = 4L), 1:2)
-  sum_of <- function(...) kernel_spec_of("sum", list(), integer(), parts = list(...))
-  list(
-    se = list(one("se"), c(1.5, 0.8, 2)),
-    matern12 = list(one("matern12"), c(1.5, 0.8, 2)),
-    matern32 = list(one("matern32"), c(1.5, 0.8, 2)),
-    matern52 = list(one("matern52"), c(1.5, 0.8, 2)),
-    rational_quadratic = list(
-      kernel_spec_of("rational_quadratic", list(variance = 1L, lengthscale = 2:3, alpha = 4L), 1:2),
-      c(2, 0.7, 1, 1.3)
-    ),
-    periodic = list(
-      kernel_spec_of("periodic", list(variance = 1L, lengthscale = 2L, period = 3L), 1L), c(1, 1.2, 2.5)
-    ),
-    cosine = list(kernel_spec_of("cosine", list(variance = 1L, period = 2L), 1L), c(1, 2.5)),
-    linear = list(sum_of(kernel_spec_of("linear", list(variance = 1:2), 1:2), one("se")), c(0.6, 1.1, 2)),
-    polynomial = list(
-      kernel_spec_of("polynomial", list(variance = 1L, constant = 2L), 1:2, list(degree = 2)), c(0.4, 1.2)
-    ),
-    arc_cosine = list(
-      kernel_spec_of("arc_cosine", list(variance = 1L, constant = 2L), 1:2, list(order = 1)), c(0.4, 1.2)
-    ),
-    constant = list(sum_of(one("matern52"), kernel_spec_of("constant", list(variance = 4L))), c(1, 1, 1, 3)),
-    white = list(sum_of(one("se"), white), c(1, 1, 0.7, 0.2)),
-    product = list(
-      kernel_spec_of("product", list(), integer(), parts = list(one("se"), kernel_spec_of(
-        "periodic", list(variance = 4L, lengthscale = 5L, period = 6L), 1L
-      ))), c(1, 1.5, 2, 0.9, 1, 3)
-    )
-  )
-}
-
 kernel_model <- function(name, likelihood, n = 12) {
   case <- kernel_cases()[[name]]
   X <- matrix(rnorm(2 * n), n)

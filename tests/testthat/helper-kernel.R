@@ -1,3 +1,6 @@
+# What tests know of every registered kernel: its formula, examples, and a model that learns its hyperparameters. One
+# that is missing in any of the three lists fails.
+
 # Kernels one pair of rows at a time, as documented in ?kernels: x, z are the kernel's columns of two rows,
 # h its parameters.
 scaled_distance <- function(x, z, h) sqrt(sum(((x - z) / h$lengthscale)^2))
@@ -30,6 +33,71 @@ reference_kernel <- list(
   constant = function(x, z, h) h$variance,
   white = function(x, z, h) if (all(x == z)) h$variance else 0
 )
+
+# One kernel of every registered type, isotropic and with a value per variable, and some compositions.
+kernel_examples <- function() {
+  list(
+    se = list(se(1.7, 0.8), se(1.7, c(0.8, 2, 1.1), ard = TRUE)),
+    matern12 = list(matern12(1.7, 0.8), matern12(1.7, c(0.8, 2, 1.1), ard = TRUE)),
+    matern32 = list(matern32(1.7, 0.8), matern32(1.7, c(0.8, 2, 1.1), ard = TRUE)),
+    matern52 = list(matern52(1.7, 0.8), matern52(1.7, c(0.8, 2, 1.1), ard = TRUE)),
+    rational_quadratic = list(
+      rational_quadratic(1.7, 0.8, 0.6), rational_quadratic(1.7, 2, 3000, columns = 2:3),
+      rational_quadratic(1.7, c(0.8, 2, 1.1), 2, ard = TRUE)
+    ),
+    periodic = list(
+      periodic(1.3, 1.7, 0.8), periodic(c(1.3, 2), 1.7, c(0.8, 2), columns = c("x3", "x1"), ard = TRUE)
+    ),
+    cosine = list(cosine(1.3, 1.7, columns = 2), cosine(0.7, 0.3, columns = "x3")),
+    linear = list(linear(1.7), linear(c(0.8, 2, 1.1), ard = TRUE), linear(2, columns = "x2")),
+    polynomial = list(polynomial(2, 0.7, 1.7), polynomial(1, 0.7, 1.7), polynomial(3, 2, 0.4, columns = 2:3)),
+    arc_cosine = list(arc_cosine(1, 0.7, 1.7), arc_cosine(0, 0.7, 1.7), arc_cosine(1, 2, 0.4, columns = 2:3)),
+    constant = list(constant(1.7)),
+    white = list(white(1.7), white(0.3, columns = 3)),
+    sum = list(
+      se(1, 0.8) + linear(0.5) + white(0.1), matern32(1, 1, columns = 1) + matern32(2, 2, columns = 2)
+    ),
+    product = list(
+      se(1.7, 0.8) * linear(0.5), constant(2) * periodic(1.3, 1, 0.8) * matern52(1.1, 3),
+      (se(1.7, 0.8) + constant(0.3)) * (linear(0.5) + matern12(1, 2)) + white(0.2)
+    )
+  )
+}
+
+# Models of which one hyperparameter or another has every role.
+kernel_cases <- function() {
+  one <- function(type) kernel_spec_of(type, list(variance = 1L, lengthscale = 2:3), 1:2)
+  white <- kernel_spec_of("white", list(variance = 4L), 1:2)
+  sum_of <- function(...) kernel_spec_of("sum", list(), integer(), parts = list(...))
+  list(
+    se = list(one("se"), c(1.5, 0.8, 2)),
+    matern12 = list(one("matern12"), c(1.5, 0.8, 2)),
+    matern32 = list(one("matern32"), c(1.5, 0.8, 2)),
+    matern52 = list(one("matern52"), c(1.5, 0.8, 2)),
+    rational_quadratic = list(
+      kernel_spec_of("rational_quadratic", list(variance = 1L, lengthscale = 2:3, alpha = 4L), 1:2),
+      c(2, 0.7, 1, 1.3)
+    ),
+    periodic = list(
+      kernel_spec_of("periodic", list(variance = 1L, lengthscale = 2L, period = 3L), 1L), c(1, 1.2, 2.5)
+    ),
+    cosine = list(kernel_spec_of("cosine", list(variance = 1L, period = 2L), 1L), c(1, 2.5)),
+    linear = list(sum_of(kernel_spec_of("linear", list(variance = 1:2), 1:2), one("se")), c(0.6, 1.1, 2)),
+    polynomial = list(
+      kernel_spec_of("polynomial", list(variance = 1L, constant = 2L), 1:2, list(degree = 2)), c(0.4, 1.2)
+    ),
+    arc_cosine = list(
+      kernel_spec_of("arc_cosine", list(variance = 1L, constant = 2L), 1:2, list(order = 1)), c(0.4, 1.2)
+    ),
+    constant = list(sum_of(one("matern52"), kernel_spec_of("constant", list(variance = 4L))), c(1, 1, 1, 3)),
+    white = list(sum_of(one("se"), white), c(1, 1, 0.7, 0.2)),
+    product = list(
+      kernel_spec_of("product", list(), integer(), parts = list(one("se"), kernel_spec_of(
+        "periodic", list(variance = 4L, lengthscale = 5L, period = 6L), 1L
+      ))), c(1, 1.5, 2, 0.9, 1, 3)
+    )
+  )
+}
 
 # k(x, z) of a specification as C++ reads it; `hyper` is the table of hyperparameters.
 reference_pair <- function(spec, hyper, x, z) {

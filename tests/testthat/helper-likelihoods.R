@@ -112,7 +112,7 @@ eight <- list(
   numbers = c(1.5, 2, 4, 3, 5, 6, 4.5, 3.2), binary = c(0, 1, 1, 0, 1, 0, 1, 0), counts = c(0, 1, 4, 2, 7, 3, 1, 0),
   positive = c(1, 0.3, 2, 4, 0.9, 1.6, 3, 2), zeros = c(0, 0.3, 2, 0, 0.9, 1.6, 3, 2),
   fractions = c(0.1, 0.4, 0.35, 0.8, 0.55, 0.2, 0.6, 0.7), noise = c(0.1, -0.4, 1.2, -2, 0, 0.8, 0.1, -0.6),
-  classes = c("a", "b", "c", "b", "a", "c", "b", "a")
+  angles = c(0.3, 1.2, 2.9, -2.5, 0.8, 1.6, -3, 0.1), classes = c("a", "b", "c", "b", "a", "c", "b", "a")
 )
 
 likelihood_twins <- list(
@@ -470,6 +470,20 @@ likelihood_twins <- list(
     drawn_with = c(scale = 0.6),
     draw = function(eta, h) {
       eta + h * (rexp(length(eta)) / 0.3 - rexp(length(eta)) / 0.7)
+    }
+  ),
+  von_mises = likelihood_twin(
+    y = c(-3, 0.4, 2), parameters = list(kappa = 2.3), response = eight$angles,
+    log_density = function(y, eta, trials = 1, kappa = 1) {
+      kappa * (cos(y - eta) - 1) - log(2 * pi * besselI(kappa, 0, expon.scaled = TRUE))
+    },
+    drawn_with = c(kappa = 3),
+    draw = function(eta, h) {
+      # Best and Fisher's wrapped Cauchy envelope is longer: a fine grid of the distribution function does
+      grid <- seq(-pi, pi, length.out = 2001)
+      share <- cumsum(exp(h * (cos(grid) - 1)))
+      drawn <- eta + stats::approx(share / max(share), grid, runif(length(eta)), rule = 2)$y
+      atan2(sin(drawn), cos(drawn))
     }
   ),
   student = likelihood_twin(

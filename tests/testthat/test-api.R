@@ -11,7 +11,7 @@ held <- function(...) galvi(..., hyper = "fixed", verbose = FALSE)
 
 # A response of eight rows for every family: that of the likelihood of its default link.
 api_response <- function(name) {
-  response <- likelihood_twins[[family_types[[name]]$links[[1L]]]]$response
+  response <- default_twin(name)$response
   if (is.null(response)) stop("give the twin of ", name, " in helper-likelihoods.R a `response`")
   response
 }

@@ -18,11 +18,8 @@ test_that("names, functions and objects are families", {
 })
 
 test_that("every family is made by its constructor, its name and galvi_family() alike", {
-  own <- list(
-    student = student, tweedie = tweedie, laplace = laplace, asymmetric_laplace = asymmetric_laplace, negbinomial = negbinomial, exponential = exponential,
-    beta_family = beta_family, stochastic_volatility = stochastic_volatility, cumulative = cumulative,
-    categorical = categorical, stick_breaking = stick_breaking, beta_binomial = beta_binomial,
-    weibull = weibull, loglogistic = loglogistic, lognormal = lognormal,
+  own <- c(
+    mget(intersect(names(family_types), getNamespaceExports("galvi")), asNamespace("galvi")),
     zero_inflated_poisson = zero_inflated, hurdle_poisson = hurdle,
     zero_inflated_negbinomial = function() zero_inflated(negbinomial),
     zero_inflated_binomial = function() zero_inflated("binomial"), hurdle_binomial = function() hurdle("binomial"),

@@ -1,33 +1,3 @@
-# One kernel of every registered type, isotropic and with a value per variable, and some compositions.
-kernel_examples <- function() {
-  list(
-    se = list(se(1.7, 0.8), se(1.7, c(0.8, 2, 1.1), ard = TRUE)),
-    matern12 = list(matern12(1.7, 0.8), matern12(1.7, c(0.8, 2, 1.1), ard = TRUE)),
-    matern32 = list(matern32(1.7, 0.8), matern32(1.7, c(0.8, 2, 1.1), ard = TRUE)),
-    matern52 = list(matern52(1.7, 0.8), matern52(1.7, c(0.8, 2, 1.1), ard = TRUE)),
-    rational_quadratic = list(
-      rational_quadratic(1.7, 0.8, 0.6), rational_quadratic(1.7, 2, 3000, columns = 2:3),
-      rational_quadratic(1.7, c(0.8, 2, 1.1), 2, ard = TRUE)
-    ),
-    periodic = list(
-      periodic(1.3, 1.7, 0.8), periodic(c(1.3, 2), 1.7, c(0.8, 2), columns = c("x3", "x1"), ard = TRUE)
-    ),
-    cosine = list(cosine(1.3, 1.7, columns = 2), cosine(0.7, 0.3, columns = "x3")),
-    linear = list(linear(1.7), linear(c(0.8, 2, 1.1), ard = TRUE), linear(2, columns = "x2")),
-    polynomial = list(polynomial(2, 0.7, 1.7), polynomial(1, 0.7, 1.7), polynomial(3, 2, 0.4, columns = 2:3)),
-    arc_cosine = list(arc_cosine(1, 0.7, 1.7), arc_cosine(0, 0.7, 1.7), arc_cosine(1, 2, 0.4, columns = 2:3)),
-    constant = list(constant(1.7)),
-    white = list(white(1.7), white(0.3, columns = 3)),
-    sum = list(
-      se(1, 0.8) + linear(0.5) + white(0.1), matern32(1, 1, columns = 1) + matern32(2, 2, columns = 2)
-    ),
-    product = list(
-      se(1.7, 0.8) * linear(0.5), constant(2) * periodic(1.3, 1, 0.8) * matern52(1.1, 3),
-      (se(1.7, 0.8) + constant(0.3)) * (linear(0.5) + matern12(1, 2)) + white(0.2)
-    )
-  )
-}
-
 # Distinct rows, but for one repeated: numbers that no kernel's formula is special at.
 kernel_rows <- function(n, shift = 0) {
   i <- seq_len(n)
