@@ -178,7 +178,7 @@ fuzz_responses <- list(
   numbers = response_kind("d$y <- eta + rnorm(n)"),
   counts = response_kind("d$y <- rpois(n, exp(pmin(eta, 10)))"),
   positive = response_kind("d$y <- rexp(n, exp(-pmin(abs(eta), 20)))"),
-  angles = response_kind("d$y <- atan2(sin(eta + rnorm(n) / 2), cos(eta + rnorm(n) / 2))"),
+  angles = response_kind("d$y <- Arg(exp(1i * (eta + rnorm(n) / 2)))"),
   fractions = response_kind("d$y <- pmin(pmax(plogis(eta + rnorm(n)), 1e-9), 1 - 1e-9)"),
   zero_one = response_kind("d$y <- as.numeric(eta + rlogis(n) > 0)"),
   logical = response_kind("d$y <- eta + rlogis(n) > 0", numeric = FALSE),
