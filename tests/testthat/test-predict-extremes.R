@@ -59,6 +59,7 @@ extreme_cases <- list(
   list("laplace", list(scale = 1e-6), c(-1e9, 0, 1e9)), list("laplace", list(scale = 1e6), c(-1e9, 0, 1e9)),
   list("asymmetric_laplace", list(scale = 1e-6), c(-1e9, 0, 1e9), constants = list(quantile = 0.3)),
   list("asymmetric_laplace", list(scale = 1e6), c(-1e9, 0, 1e9), constants = list(quantile = 0.99)),
+  list("von_mises", list(kappa = 2.3), c(-3, 0.4, 3)), list("von_mises", list(kappa = 1e9), c(-3, 0.4, 3)),
   list("student", list(df = 4, scale = 0.7), c(-1e9, 0, 1e200)),
   list("student", list(df = 0.01, scale = 0.7), c(-1e9, 0, 1e9)),
   list("student", list(df = 1e8, scale = 1e-6), c(-1e9, 0, 1e9)),
