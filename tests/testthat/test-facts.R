@@ -38,11 +38,7 @@ test_that("a kernel's columns, metric and variances are what its covariances say
     spec <- list(
       type = type, columns = if (facts$acts_on_columns) seq_len(if (facts$one_input) 1L else 2L) else integer(),
       hyper = stats::setNames(as.list(seq_along(names)), names),
-<<<<<<< HEAD
-      constants = list(degree = 2, order = 1)[facts$constants]
-=======
       constants = formals(get(type, asNamespace("galvi")))[facts$constants]
->>>>>>> 24ac84d (von_mises(): a likelihood for angles; twins of kernels in one file; CONTRIBUTING says what is needed)
     )
     value <- function(X, scale = 1) probe_kernel_value(spec, rep(1, length(names)), scale * X, scale * X)
     K <- value(X)
