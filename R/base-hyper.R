@@ -85,18 +85,24 @@ in_array <- function(hyper) hyper$name %in% names(hyper$shape)
 # Its range is then that of the transform's argument: the distance from the number before, or the partial correlation.
 is_relative <- function(hyper) fact("transform", hyper$transform, "relative")
 
+# Of the intervals in which these transforms act.
+transform_ends <- function(transform) {
+  facts <- core_facts$transform
+  at <- match(transform, facts[[1L]])
+  list(low = facts$lower[at], high = facts$upper[at])
+}
+
 # Widens ranges so that starting values are well inside. A range reaches at least half way to the ends of the
 # transform's interval; if that has no upper end, a factor of ten from the start; if it has no ends, a distance of ten.
 widen_ranges <- function(hyper) {
   x <- transform_arguments(hyper$transform, hyper$value)
   for (transform in unique(hyper$transform[hyper$learned])) {
     at <- which(hyper$learned & hyper$transform == transform)
-    low <- fact("transform", transform, "lower")
-    high <- fact("transform", transform, "upper")
-    around <- if (is.finite(high)) {
-      list((low + x[at]) / 2, (x[at] + high) / 2)
-    } else if (is.finite(low)) {
-      list(low + (x[at] - low) / 10, low + (x[at] - low) * 10)
+    ends <- transform_ends(transform)
+    around <- if (is.finite(ends$high)) {
+      list((ends$low + x[at]) / 2, (x[at] + ends$high) / 2)
+    } else if (is.finite(ends$low)) {
+      list(ends$low + (x[at] - ends$low) / 10, ends$low + (x[at] - ends$low) * 10)
     } else {
       list(x[at] - 10, x[at] + 10)
     }
@@ -110,8 +116,9 @@ widen_ranges <- function(hyper) {
 # they come from.
 check_values <- function(hyper, at, arg) {
   argument <- transform_arguments(hyper$transform, hyper$value)
-  low <- fact("transform", hyper$transform, "lower")
-  high <- fact("transform", hyper$transform, "upper")
+  ends <- transform_ends(hyper$transform)
+  low <- ends$low
+  high <- ends$high
   relative <- is_relative(hyper)
   inside <- is.finite(hyper$value) & !is.na(argument) & argument > low & argument < high
   at_end <- !hyper$learned & !relative & !is.na(argument) & argument >= low & argument <= high
@@ -159,12 +166,11 @@ as_share <- function(x, arg, transform) {
     ))
   }
   value <- if (is_value(x)) x$value else x
-  lower <- fact("transform", transform, "lower")
-  upper <- fact("transform", transform, "upper")
-  inside <- is.numeric(value) && length(value) == 1L && !is.na(value) && value > lower && value < upper
+  ends <- transform_ends(transform)
+  inside <- is.numeric(value) && length(value) == 1L && !is.na(value) && value > ends$low && value < ends$high
   if (!inside) {
     stop_galvi("argument", sprintf(
-      "`%s` must be a number between %g and %g, both excluded, not %s.", arg, lower, upper,
+      "`%s` must be a number between %g and %g, both excluded, not %s.", arg, ends$low, ends$high,
       if (is_value(x)) format(x) else describe(x)
     ))
   }

@@ -78,9 +78,9 @@ custom_family <- function(name, log_density, derivatives = NULL, links = "identi
 is_custom <- function(family) inherits(family, "galvi_custom_family")
 
 #' @export
-family_type.galvi_custom_family <- function(family) {
+own_family_type.galvi_custom_family <- function(family) {
   custom <- family$custom
-  complete_family(list(
+  list(
     links = stats::setNames("custom", family$link), response = custom_response,
     parameters = lapply(custom$transforms, custom_parameter), location = "location",
     constants = function(levels, family) {
@@ -95,8 +95,8 @@ family_type.galvi_custom_family <- function(family) {
         custom[c("log_density", "derivatives")]
       )
     }
-  ))
-}
+  )
+}}
 
 # As a row of core_facts$likelihood.
 #' @export
@@ -132,15 +132,16 @@ custom_parameter <- function(transform) {
 }
 
 check_custom_parameter <- function(parameter, value, name) {
-  low <- fact("transform", parameter$transform, "lower")
-  high <- fact("transform", parameter$transform, "upper")
+  ends <- transform_ends(parameter$transform)
   if (is_value(value) && !is_fixed(value) && !is_learned(value) && parameter$transform != "log") {
     stop_galvi("family", sprintf("`%s` has link \"%s\" and takes a number or fixed(), not a prior.", name,
       parameter$transform))
   }
-  start <- as_parameter(value, name, lower = low, what = "family")
-  if (start$value < high) return(start)
-  stop_galvi("family", sprintf("`%s` must lie between %g and %g, not %s.", name, low, high, format(start$value)))
+  start <- as_parameter(value, name, lower = ends$low, what = "family")
+  if (start$value < ends$high) return(start)
+  stop_galvi("family", sprintf(
+    "`%s` must lie between %g and %g, not %s.", name, ends$low, ends$high, format(start$value)
+  ))
 }
 
 add_custom_parameter <- function(parameter, name, family, response, registry, held) {

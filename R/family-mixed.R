@@ -30,7 +30,7 @@ mixed_family <- function(parts) {
 is_mixed <- function(family) inherits(family, "galvi_mixed_family")
 
 #' @export
-family_type.galvi_mixed_family <- function(family) complete_family(list(links = c(mixed = "mixed")))
+own_family_type.galvi_mixed_family <- function(family) list(links = c(mixed = "mixed"))
 
 #' The likelihood of a family with parts: each has its own hyperparameters, named after its column
 #' @noRd

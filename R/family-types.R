@@ -234,13 +234,16 @@ family_words <- c(
   "zero_inflated", "hurdle"
 )
 
-# The entry of a family.
-family_type <- function(family) UseMethod("family_type")
-#' @export
-family_type.default <- function(family) {
-  # a parameter with a predictor has a family of its own, with no facts
-  if (is.null(family_types[[family$family]])) complete_family(list()) else family_types[[family$family]]
+# The entry of a family; one that is not in the table makes its own.
+family_type <- function(family) {
+  entry <- family_types[[family$family]]
+  if (is.null(entry)) complete_family(own_family_type(family)) else entry
 }
+
+own_family_type <- function(family) UseMethod("own_family_type")
+# A parameter with a predictor has a family of its own, with no facts.
+#' @export
+own_family_type.default <- function(family) list()
 
 # Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
 # the logarithm of odds? hazards: of a cumulative hazard? scale: that of the predictor, unless the family states its

@@ -51,7 +51,6 @@ check_weights <- function(weights, n, all = TRUE) {
 #' `survival`.
 #' @noRd
 weights_divide <- function(family, survival = FALSE) {
-  if (is_custom(family) || is_mixed(family)) return(FALSE)
   type <- family_type(family)
   likelihood <- (if (survival) type$censored else type$links)[family$link]
   isTRUE(unname(fact("likelihood", likelihood, "divides_dispersion")))

@@ -34,7 +34,7 @@ step_factors <- function(parsed) {
 predictor_parts <- function(x) c(list(x), x$others)
 
 # The terms of all predictors.
-all_specs <- function(x) unlist(predictor_specs(x), recursive = FALSE)
+all_specs <- function(x) unlist(lapply(unname(predictor_parts(x)), `[[`, "specs"), recursive = FALSE)
 
 # The terms of each linear predictor.
 predictor_specs <- function(x) lapply(unname(predictor_parts(x)), `[[`, "specs")
