@@ -96,7 +96,7 @@ own_family_type.galvi_custom_family <- function(family) {
       )
     }
   )
-}}
+}
 
 # As a row of core_facts$likelihood.
 #' @export
