@@ -100,6 +100,7 @@ practically_one <- 0.999
 #' @param at_bound The same as the table has it; values: of the table.
 #' @noRd
 reported_bounds <- function(core, values, at_bound) {
+  if (!any(at_bound)) return(at_bound)
   reported <- reported_hyper(core, values)
   for (change in model_axes(core)) {
     own <- c(change$sd, change$cor)
