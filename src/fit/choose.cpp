@@ -9,10 +9,10 @@ namespace {
 
 bool averages(const Algorithm& algorithm) { return algorithm.facts.averaging == Averaging::itself; }
 
-/// The names that "auto" stands for, the best first; the last serves every model with these rows. With z as long as
-/// the data newton or, where the likelihood is not log-concave and newton's model of the variances is misleading, the
-/// natural gradient. Otherwise the fixed point, which is accurate for coefficients with wide priors; with very many
-/// rows incremental sweeps are faster, but not where workers have the rows.
+/// The names that "auto" stands for, the best first; the last serves every model with these rows. With z as
+/// long as the data newton or, where the likelihood is not log-concave and newton's model of the variances is
+/// misleading, the natural gradient. Otherwise the fixed point, which is accurate for coefficients with wide
+/// priors; with very many rows incremental sweeps are faster, but not where workers have the rows.
 std::vector<std::string> automatic(const LatentGaussianModel& model) {
   constexpr Index many = 100;  // rows per column (bench/incremental.R)
   std::vector<std::string> out;
@@ -25,8 +25,9 @@ std::vector<std::string> automatic(const LatentGaussianModel& model) {
   return out;
 }
 
-/// A thousand coordinates of inducing points take L-BFGS hundreds of full passes, minibatches some tens. Where these
-/// passes are short, their higher bound is worth the time (bench/minibatches.R, bench/flights.R, bench/digits.R).
+/// A thousand coordinates of inducing points take L-BFGS hundreds of full passes, minibatches some tens.
+/// Where these passes are short, their higher bound is worth the time (bench/minibatches.R, bench/flights.R,
+/// bench/digits.R).
 bool by_minibatches(const LatentGaussianModel& model, const HyperTable& table) {
   constexpr double many = 1000, much = 1e8;
   const double coordinates = static_cast<double>(table.is_place().count());

@@ -12,8 +12,8 @@ struct Method {
   bool averages = false;  // over the variance that inducing points leave (generalised FITC)
 };
 
-/// The algorithm of that name or, for "auto", the fastest safe one. Throws std::invalid_argument for an unknown name,
-/// and std::domain_error with the reason if the algorithm cannot serve the model.
+/// The algorithm of that name or, for "auto", the fastest safe one. Throws std::invalid_argument for an
+/// unknown name, and std::domain_error with the reason if the algorithm cannot serve the model.
 const Algorithm& choose(const Method& method, const LatentGaussianModel& model);
 
 /// The same where inducing points may be learned from many rows.

@@ -47,8 +47,8 @@ struct Rows {
   Softmax classes;
 };
 
-/// Sums over rows of p, the probabilities of the classes with latent values, and of H = diag(p) - p p', both averaged
-/// over eta.
+/// Sums over rows of p, the probabilities of the classes with latent values, and of H = diag(p) - p p', both
+/// averaged over eta.
 struct Sums {
   Vector slope;      // sum_n E p_n (x) w_n.   K L
   Matrix curvature;  // sum_n E H_n (x) w_n w_n'.   K L x K L
@@ -108,10 +108,10 @@ std::optional<Matrix> inverse_covariance(Context& context, const Matrix& V) {
   return Matrix(precise.asDiagonal() * (root.transpose() * root) * precise.asDiagonal());
 }
 
-/// From the first step to the best coupled Gaussian. With the classes' E p and E H under the coupled q, its precision
-/// is A = P + sum_n E H_n (x) w_n w_n' and its mean is where W'(y - E p) and the prior balance. Full steps overshoot by
-/// up to 0.7 of their length, so the precision goes half of the way: a natural-gradient step. Empty where digits are
-/// lost on the way.
+/// From the first step to the best coupled Gaussian. With the classes' E p and E H under the coupled q, its
+/// precision is A = P + sum_n E H_n (x) w_n w_n' and its mean is where W'(y - E p) and the prior balance.
+/// Full steps overshoot by up to 0.7 of their length, so the precision goes half of the way: a
+/// natural-gradient step. Empty where digits are lost on the way.
 std::optional<CoupledPosterior> best_coupled(Context& context, const Rows& rows, const Posterior& q,
                                              const Vector& factorised, const CoupledPosterior& first) {
   constexpr int most_steps = 5;
@@ -152,8 +152,8 @@ bool takes_response(double N, double D, double K) {
   return N <= most_rows && 8 * D * (N * (3 * D * D + 4 * std::pow(K, 4)) + 8 * D * D * D) <= most_work;
 }
 
-/// The covariance by linear response, which adds what the Gaussian leaves out of skew posteriors. Empty where it is not
-/// known: sds that differ by many orders of magnitude, posteriors far from every Gaussian.
+/// The covariance by linear response, which adds what the Gaussian leaves out of skew posteriors. Empty where
+/// it is not known: sds that differ by many orders of magnitude, posteriors far from every Gaussian.
 std::optional<Matrix> response_covariance(Context& context, const Rows& rows, const CoupledPosterior& q) {
   constexpr Index points = 100;
   if (!inverse_covariance(context, q.covariance)) return std::nullopt;

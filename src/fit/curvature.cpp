@@ -19,8 +19,8 @@ const Algorithm& quickest(const Algorithm& algorithm, const LatentGaussianModel&
   return own || !model.one_optimum() ? algorithm : choose({}, model);
 }
 
-/// Where inference starts on the other side of the mode: sites are extrapolated to second order, which leaves one
-/// or two steps of inference.
+/// Where inference starts on the other side of the mode: sites are extrapolated to second order, which leaves
+/// one or two steps of inference.
 Start opposite(const Start& mode, const Start& side) {
   const Sites *at = std::get_if<Sites>(&mode), *other = sites_in(side);
   if (!at || !other || at->lambda.size() == 0 || other->lambda.size() != at->lambda.size() ||

@@ -62,8 +62,8 @@ struct FitResult {
   bool converged = false;
 };
 
-/// The model ends at other hyperparameters, the table at the best ones. `trace` has the way, and where it stands
-/// if an exception ends it. Throws std::domain_error where there is no posterior.
+/// The model ends at other hyperparameters, the table at the best ones. `trace` has the way, and where it
+/// stands if an exception ends it. Throws std::domain_error where there is no posterior.
 FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& trace);
 
 }  // namespace galvi

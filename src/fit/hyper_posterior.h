@@ -1,5 +1,6 @@
-// The posterior of the learned hyperparameters around its mode, on the unconstrained scale: a normal distribution from
-// the Hessian, or a density interpolated between the points of an integration (fit/integrate.h).
+// The posterior of the learned hyperparameters around its mode, on the unconstrained scale: a normal
+// distribution from the Hessian, or a density interpolated between the points of an integration
+// (fit/integrate.h).
 #pragma once
 
 #include <optional>
@@ -35,12 +36,13 @@ struct HyperPosterior {
   Matrix stretch(const Matrix& z) const { return z.cwiseProduct(sides(z)); }
 };
 
-/// The normal approximation. A hyperparameter at the end of its range has no meaningful curvature; the posterior of
-/// the others is conditional on it. at_bound: of the table. Empty without a Hessian.
+/// The normal approximation. A hyperparameter at the end of its range has no meaningful curvature; the
+/// posterior of the others is conditional on it. at_bound: of the table. Empty without a Hessian.
 std::optional<HyperPosterior> normal_posterior(const Curvature& curvature, const std::vector<bool>& at_bound);
 
-/// Log density at z up to a constant: the normal's and a spline with kernel |distance|^3 through the differences, which
-/// grows linearly with distance, so that the normal's tails dominate.   z: n x m, of the axes
+/// Log density at z up to a constant: the normal's and a spline with kernel |distance|^3 through the
+/// differences, which grows linearly with distance, so that the normal's tails dominate.   z: n x m, of the
+/// axes
 Vector log_density(const HyperPosterior& posterior, const Matrix& z);
 
 /// Weighted points of the posterior from uniform numbers.
@@ -52,7 +54,8 @@ struct HyperPoints {
 };
 HyperPoints hyper_points(const HyperPosterior& posterior, const Matrix& U);
 
-/// log of the integral of the density, whose value at the mode is one, over the unconstrained hyperparameters.
+/// log of the integral of the density, whose value at the mode is one, over the unconstrained
+/// hyperparameters.
 double log_volume(const HyperPosterior& posterior);
 
 }  // namespace galvi

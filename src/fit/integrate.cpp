@@ -28,9 +28,9 @@ Index bits(Index x) {
   return out;
 }
 
-/// Corners of the cube [-1, 1]^m, all or a fraction in which no four factors are confounded (resolution V): factor j
-/// is the Walsh function number index_j, and no sum modulo 2 of up to four of these is zero (Sanchez and Sanchez
-/// 2005): the least such numbers.
+/// Corners of the cube [-1, 1]^m, all or a fraction in which no four factors are confounded (resolution V):
+/// factor j is the Walsh function number index_j, and no sum modulo 2 of up to four of these is zero (Sanchez
+/// and Sanchez 2005): the least such numbers.
 Matrix corners(Index m) {
   std::vector<Index> index;
   std::set<Index> pairs{0};

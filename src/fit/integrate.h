@@ -1,10 +1,10 @@
 // hyper = "integrate": the posterior of the hyperparameters by weighted points, a state of the fit at each.
 //
-// With q(z, theta) = q(theta) q(z | theta) the bound is best at q(theta) proportional to exp(ELBO(theta)) p(theta),
-// and log int exp(ELBO) p dtheta is still a bound on the log evidence. The axes are those of the Hessian at the mode;
-// each side of each has its own length, so that the log density falls by one at sqrt(2) (Rue, Martino and Chopin
-// 2009). Predictions average over the points; marginals of the hyperparameters are those of a density that
-// interpolates the log density at the points (fit/hyper_posterior.h).
+// With q(z, theta) = q(theta) q(z | theta) the bound is best at q(theta) proportional to exp(ELBO(theta))
+// p(theta), and log int exp(ELBO) p dtheta is still a bound on the log evidence. The axes are those of the
+// Hessian at the mode; each side of each has its own length, so that the log density falls by one at sqrt(2)
+// (Rue, Martino and Chopin 2009). Predictions average over the points; marginals of the hyperparameters are
+// those of a density that interpolates the log density at the points (fit/hyper_posterior.h).
 #pragma once
 
 #include <functional>
@@ -21,7 +21,8 @@ using Fall = std::function<std::optional<double>(const Vector& z, bool point)>;
 /// hyperparameters; top: the log density at the mode. The points are visited in their order, the mode first.
 void integrate(HyperPosterior& posterior, const std::string& design, double top, const Fall& fall);
 
-/// The central composite design of m dimensions, the centre first: corners, and two points on each axis.   S x m
+/// The central composite design of m dimensions, the centre first: corners, and two points on each axis.   S
+/// x m
 Matrix composite_design(Index m);
 
 /// Points that were visited.
@@ -29,9 +30,10 @@ struct Points {
   Matrix z;     // S x m
   Vector fall;  // S
 };
-/// All points of the grid that are not too unlikely, from the mode outwards. The grid is that of whole numbers which
-/// are all even or all odd: in three dimensions the body-centred cubic lattice, which needs the fewest points to
-/// integrate a smooth function. A normal has 7 of them in one dimension, 21 in two, 59 in three and 145 in four.
+/// All points of the grid that are not too unlikely, from the mode outwards. The grid is that of whole
+/// numbers which are all even or all odd: in three dimensions the body-centred cubic lattice, which needs the
+/// fewest points to integrate a smooth function. A normal has 7 of them in one dimension, 21 in two, 59 in
+/// three and 145 in four.
 Points grid_points(Index m, const std::function<std::optional<double>(const Vector& z)>& visit);
 
 }  // namespace galvi

@@ -6,9 +6,9 @@
 
 namespace galvi {
 
-/// Learns from part of the rows, `part`, where learning from all of them starts. Part of the rows may say that an
-/// input does not matter, and there the bound of all rows is flat too: hyperparameters other than places go no
-/// further than a factor of e^2.
+/// Learns from part of the rows, `part`, where learning from all of them starts. Part of the rows may say
+/// that an input does not matter, and there the bound of all rows is flat too: hyperparameters other than
+/// places go no further than a factor of e^2.
 void learn_from_part(LatentGaussianModel& part, const Method& method, InferenceControl inference,
                      HyperTable& table);
 

@@ -5,11 +5,11 @@
 
 namespace galvi {
 
-/// Tries shorter lengthscales than those of the table, one term after the other and until the bound falls by more
-/// than ten: where it is highest, a search starts. By default a lengthscale is the median distance between the rows,
-/// from which a search can end at a local maximum that takes the faster changes for noise. Only lengthscales with
-/// Hyperparameter::guessed are moved.
-/// The trace has what was tried as steps of the search.
+/// Tries shorter lengthscales than those of the table, one term after the other and until the bound falls by
+/// more than ten: where it is highest, a search starts. By default a lengthscale is the median distance
+/// between the rows, from which a search can end at a local maximum that takes the faster changes for noise.
+/// Only lengthscales with Hyperparameter::guessed are moved. The trace has what was tried as steps of the
+/// search.
 /// @return where inference at the table's values may start: `start` if nothing was tried or had a posterior
 std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorithm& algorithm,
                                        HyperTable& table, std::optional<Start> start,

@@ -1,5 +1,6 @@
-// Reasons to stop, in words, and the fit that a stopped search leaves. An interrupt, or an error of a function of the
-// user's, passes through the core as an exception of the border; then only Trace::best_so_far() is left.
+// Reasons to stop, in words, and the fit that a stopped search leaves. An interrupt, or an error of a
+// function of the user's, passes through the core as an exception of the border; then only
+// Trace::best_so_far() is left.
 #pragma once
 
 #include <functional>
@@ -17,14 +18,15 @@ struct Stop {
   explicit operator bool() const { return reason != none; }
 };
 
-/// Runs `phases` as long as the time lasts and the rows come. What is left is in the table, the trace and the source
-/// of the rows. Throws SourceFailure where no pass over the rows was completed.
+/// Runs `phases` as long as the time lasts and the rows come. What is left is in the table, the trace and the
+/// source of the rows. Throws SourceFailure where no pass over the rows was completed.
 Stop until_stopped(LatentGaussianModel& model, const std::function<void()>& phases);
 
 /// The best fit of all rows before a pass over them failed.
 Fit fit_of_rows_so_far(LatentGaussianModel& model, HyperTable& table);
 
-/// Where a search that began at `start` stood when its time was over: one more iteration says what holds there.
+/// Where a search that began at `start` stood when its time was over: one more iteration says what holds
+/// there.
 Fit fit_of_best_so_far(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
                        const std::optional<Start>& start, InferenceControl control, Trace& trace);
 

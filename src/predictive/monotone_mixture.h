@@ -7,13 +7,14 @@
 
 namespace galvi {
 
-/// A mixture of functions of a standard normal variable z. Each is monotone, known at the same points, equidistant and
-/// symmetric about zero, and linear between them; beyond them nothing follows. The distribution of a function that is
-/// constant, or finite at one point at most, is a step.
+/// A mixture of functions of a standard normal variable z. Each is monotone, known at the same points,
+/// equidistant and symmetric about zero, and linear between them; beyond them nothing follows. The
+/// distribution of a function that is constant, or finite at one point at most, is a step.
 class MonotoneMixture {
  public:
   explicit MonotoneMixture(Vector z) : z_(std::move(z)) {}
-  /// V: values at z, a column for each function, of which a column has this share of the whole.   points x functions
+  /// V: values at z, a column for each function, of which a column has this share of the whole.   points x
+  /// functions
   void add(const Matrix& V, const Vector& shares);
   /// P(value <= x)
   double below(double x) const;

@@ -16,8 +16,8 @@ struct NormalRule {
   Vector weight;
 };
 
-/// Gauss-Hermite for a standard normal variable (Golub and Welsch 1969): eigenvalues of the Jacobi matrix, whose
-/// off-diagonals are sqrt(1), sqrt(2), ..
+/// Gauss-Hermite for a standard normal variable (Golub and Welsch 1969): eigenvalues of the Jacobi matrix,
+/// whose off-diagonals are sqrt(1), sqrt(2), ..
 const NormalRule& hermite() {
   static const NormalRule rule = [] {
     Matrix J = Matrix::Zero(hermite_nodes, hermite_nodes);
@@ -100,8 +100,8 @@ ClassNodes class_nodes(const Vector& mean, const Matrix& V) {
   const double scale = whole.diagonal().maxCoeff();
   if (scale <= 1e-14 * V.cwiseAbs().maxCoeff())
     return {mean.transpose(), Matrix::Zero(1, C), Vector::Ones(1)};
-  // Independent parts may not take more than there is: the largest t for which whole - t B'DB is a covariance is the
-  // smallest eigenvalue of whole x = t B'DB x.
+  // Independent parts may not take more than there is: the largest t for which whole - t B'DB is a covariance
+  // is the smallest eigenvalue of whole x = t B'DB x.
   Vector D = (V.diagonal() + 2 * s).cwiseMax(0.05 * scale);
   const Matrix independent = basis.transpose() * D.asDiagonal() * basis;
   const Eigen::GeneralizedSelfAdjointEigenSolver<Matrix> ratio(whole, independent, Eigen::EigenvaluesOnly);

@@ -11,11 +11,11 @@ struct ClassNodes {
   Vector weight;          // of sum one
 };
 
-/// For latent values N(mean, V) of all classes (that of a reference class is zero, without a variance). A softmax
-/// does not change when one variable is added to all of its arguments. So V may be replaced by V + 1s' + s1', and s
-/// is taken to make it as diagonal as can be: with three classes it nearly always is, and there is one node. What is
-/// left, as a rule little, is averaged over: by a product of Gauss-Hermite rules in one or two dimensions, else by
-/// a rule of degree 5 with 2 r^2 + 1 nodes (Stroud and Secrest 1963).
+/// For latent values N(mean, V) of all classes (that of a reference class is zero, without a variance). A
+/// softmax does not change when one variable is added to all of its arguments. So V may be replaced by V +
+/// 1s' + s1', and s is taken to make it as diagonal as can be: with three classes it nearly always is, and
+/// there is one node. What is left, as a rule little, is averaged over: by a product of Gauss-Hermite rules
+/// in one or two dimensions, else by a rule of degree 5 with 2 r^2 + 1 nodes (Stroud and Secrest 1963).
 ClassNodes class_nodes(const Vector& mean, const Matrix& V);
 /// The largest number of nodes for C classes.
 Index most_class_nodes(Index classes);
