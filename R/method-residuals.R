@@ -11,8 +11,8 @@
 #' * `"deviance"`: sign(y - mu) times the square root of the row's contribution to the deviance, 2 w times the
 #'   difference between the largest possible log likelihood of y and the log likelihood at mu. This is the deviance of
 #'   [glm()] for its families (without the dispersion). It is also defined for [exponential()], [negbinomial()],
-#'   [tweedie()], [student()], [laplace()], [beta_family()] and [beta_binomial()], at their estimated parameters, but not
-#'   for the other families. For responses with several classes it is sqrt(-2 w log P(y)), without a sign.
+#'   [tweedie()], [student()], [laplace()], [von_mises()], [beta_family()] and [beta_binomial()], at their estimated
+#'   parameters, but not for the other families. For responses with several classes it is sqrt(-2 w log P(y)), without a sign.
 #' * `"quantile"`: the normal quantile of the predictive distribution function at y (Dunn and Smyth, 1996). If the
 #'   response is discrete, a uniform draw between P(Y < y) and P(Y <= y) is used, so call [set.seed()] first. Classes
 #'   are taken in the order of their levels. They are approximately standard normal if the model is right.
