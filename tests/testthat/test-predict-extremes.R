@@ -1,39 +1,44 @@
 # Predictions at extreme marginals of eta: in time, in order, and right.
 
-# One row per likelihood with one latent value: parameters, responses in increasing order, trials; `second`:
-# mean and variance of a second linear predictor.
+# One row per likelihood with one latent value: parameters, responses in increasing order, trials; `others`: mean and
+# variance of another linear predictor, or of one after the other.
 extreme_cases <- list(
   list("gaussian", list(variance = 0.7), c(-1e9, 0, 1e300)),
-  list("gaussian_log_sd", list(), c(-1e9, 0, 1e300), second = c(-300, 1e4)),
-  list("gaussian_log_sd", list(), c(-1e9, 0, 1e9), second = c(0.3, 0)),
-  list("gaussian_log_sd", list(), c(-1e9, 0, 1e9), second = c(2, 3)),
-  list("gaussian_log_sd", list(), c(-1e90, 0, 1e90), second = c(200, 25)),
-  list("student_log_scale", list(df = 4), c(-1e9, 0, 1e9), second = c(0.3, 0.2)),
-  list("student_log_scale", list(df = 0.5), c(-1e9, 0, 1e200), second = c(-40, 0)),
-  list("laplace_log_scale", list(), c(-1e9, 0, 1e9), second = c(0.3, 0.2)),
-  list("inverse_gaussian_log_shape", list(), c(1e-9, 1, 1e9), second = c(0.3, 0)),
-  list("tweedie_log_dispersion", list(), c(0, 1e-9, 1, 1e9), constants = list(power = 1.5), second = c(0.3, 0)),
-  list("censored_gaussian_log_sd", list(), c(-1e9, 0, 1e9), second = c(0.3, 0.2)),
-  list("lognormal_log_sigma", list(), c(1e-300, 1, 1e9, 1e300), second = c(0.3, 0.2)),
-  list("loglogistic_log_shape", list(), c(1e-300, 1, 1e9, 1e300), second = c(0.3, 0.2)),
-  list("weibull_ph_log_shape", list(), c(1e-100, 1, 1e9, 1e100), constants = list(reference = 5), second = c(0.3, 0)),
-  list("gamma_log_shape", list(), c(1e-300, 1, 1e300), second = c(0.3, 0.2)),
-  list("gamma_log_shape", list(), c(1e-9, 1, 1e9), second = c(12, 0)),
-  list("negbinomial_log_size", list(), c(0, 1, 40, 1e6, 1e15), second = c(0.3, 0.2)),
-  list("negbinomial_log_size", list(), c(0, 40, 1e15), second = c(12, 0)),
-  list("beta_log_precision", list(), c(1e-300, 0.3, 1 - 1e-9), second = c(0.3, 0.2)),
-  list("beta_log_precision", list(), c(1e-9, 0.3, 1 - 1e-9), second = c(12, 0)),
-  list("beta_binomial_log_precision", list(), 0:1, second = c(0.3, 0.2)),
+  list("gaussian_log_sd", list(), c(-1e9, 0, 1e300), others = c(-300, 1e4)),
+  list("gaussian_log_sd", list(), c(-1e9, 0, 1e9), others = c(0.3, 0)),
+  list("gaussian_log_sd", list(), c(-1e9, 0, 1e9), others = c(2, 3)),
+  list("gaussian_log_sd", list(), c(-1e90, 0, 1e90), others = c(200, 25)),
+  list("student_log_scale", list(df = 4), c(-1e9, 0, 1e9), others = c(0.3, 0.2)),
+  list("student_log_scale", list(df = 0.5), c(-1e9, 0, 1e200), others = c(-40, 0)),
+  list("laplace_log_scale", list(), c(-1e9, 0, 1e9), others = c(0.3, 0.2)),
+  list("inverse_gaussian_log_shape", list(), c(1e-9, 1, 1e9), others = c(0.3, 0)),
+  list("tweedie_log_dispersion", list(), c(0, 1e-9, 1, 1e9), constants = list(power = 1.5), others = c(0.3, 0)),
+  list("censored_gaussian_log_sd", list(), c(-1e9, 0, 1e9), others = c(0.3, 0.2)),
+  list("lognormal_log_sigma", list(), c(1e-300, 1, 1e9, 1e300), others = c(0.3, 0.2)),
+  list("loglogistic_log_shape", list(), c(1e-300, 1, 1e9, 1e300), others = c(0.3, 0.2)),
+  list("weibull_ph_log_shape", list(), c(1e-100, 1, 1e9, 1e100), constants = list(reference = 5), others = c(0.3, 0)),
+  list("gamma_log_shape", list(), c(1e-300, 1, 1e300), others = c(0.3, 0.2)),
+  list("gamma_log_shape", list(), c(1e-9, 1, 1e9), others = c(12, 0)),
+  list("negbinomial_log_size", list(), c(0, 1, 40, 1e6, 1e15), others = c(0.3, 0.2)),
+  list("negbinomial_log_size", list(), c(0, 40, 1e15), others = c(12, 0)),
+  list("beta_log_precision", list(), c(1e-300, 0.3, 1 - 1e-9), others = c(0.3, 0.2)),
+  list("beta_log_precision", list(), c(1e-9, 0.3, 1 - 1e-9), others = c(12, 0)),
+  list("beta_binomial_log_precision", list(), 0:1, others = c(0.3, 0.2)),
   list("beta_binomial", list(precision = 3.5), 0:1),
-  list("zero_inflated_poisson", list(), c(0, 1, 40, 1e6), second = c(0.3, 0.2)),
-  list("zero_inflated_poisson", list(), c(0, 1, 40, 1e6), second = c(-300, 1e4)),
-  list("zero_inflated_binomial", list(), 0:1, second = c(0.3, 0.2)),
-  list("zero_inflated_negbinomial", list(size = 1.7), c(0, 1, 40, 1e6), second = c(0.3, 0.2)),
-  list("hurdle_poisson", list(), c(0, 1, 40, 1e6), second = c(0.3, 0.2)),
-  list("hurdle_binomial", list(), 0:1, second = c(0.3, 0.2)),
-  list("hurdle_negbinomial", list(size = 1.7), c(0, 1, 40, 1e6), second = c(0.3, 0.2)),
-  list("hurdle_gamma", list(shape = 2.3), c(0, 1e-9, 1, 1e9), second = c(0.3, 0.2)),
-  list("hurdle_lognormal", list(sigma = 0.7), c(0, 1e-9, 1, 1e9), second = c(0.3, 0.2)),
+  list("zero_inflated_poisson", list(), c(0, 1, 40, 1e6), others = c(0.3, 0.2)),
+  list("zero_inflated_poisson", list(), c(0, 1, 40, 1e6), others = c(-300, 1e4)),
+  list("zero_inflated_binomial", list(), 0:1, others = c(0.3, 0.2)),
+  list("zero_inflated_negbinomial", list(size = 1.7), c(0, 1, 40, 1e6), others = c(0.3, 0.2)),
+  list("hurdle_poisson", list(), c(0, 1, 40, 1e6), others = c(0.3, 0.2)),
+  list("hurdle_binomial", list(), 0:1, others = c(0.3, 0.2)),
+  list("hurdle_negbinomial", list(size = 1.7), c(0, 1, 40, 1e6), others = c(0.3, 0.2)),
+  list("hurdle_gamma", list(shape = 2.3), c(0, 1e-9, 1, 1e9), others = c(0.3, 0.2)),
+  list("hurdle_lognormal", list(sigma = 0.7), c(0, 1e-9, 1, 1e9), others = c(0.3, 0.2)),
+  list("student_log_scale_log_df", list(), c(-1e9, 0, 1e9), others = c(0.3, 0.2, 1.5, 0.1)),
+  list("zero_inflated_negbinomial_log_size", list(), c(0, 1, 40, 1e6), others = c(0.3, 0.2, 0.5, 0.1)),
+  list("hurdle_negbinomial_log_size", list(), c(0, 1, 40, 1e6), others = c(0.3, 0.2, 0.5, 0.1)),
+  list("hurdle_gamma_log_shape", list(), c(0, 1e-9, 1, 1e9), others = c(0.3, 0.2, 0.5, 0.1)),
+  list("hurdle_lognormal_log_sigma", list(), c(0, 1e-9, 1, 1e9), others = c(0.3, 0.2, -0.3, 0.1)),
   list("binomial_logit", list(), 0:1), list("binomial_logit", list(), c(0, 1, 3e5, 1e6), 1e6),
   list("binomial_probit", list(), 0:1), list("binomial_probit", list(), c(0, 1, 3e5, 1e6), 1e6),
   list("poisson", list(), c(0, 1, 40, 1e6, 1e15)),
@@ -78,10 +83,11 @@ extreme_spec <- function(case) {
 }
 extreme_prediction <- function(case, what, mean, variance, y = 0, probability = 0.5) {
   size <- if (length(case) > 3L && is.null(names(case))) case[[4]] else 1
-  if (!is.null(case$second)) {
+  if (!is.null(case$others)) {
     n <- max(length(mean), length(probability))
-    mean <- cbind(rep_len(mean, n), case$second[1])
-    variance <- cbind(rep_len(variance, n), case$second[2])
+    others <- matrix(case$others, 2)
+    mean <- cbind(rep_len(mean, n), matrix(others[1, ], n, ncol(others), byrow = TRUE))
+    variance <- cbind(rep_len(variance, n), matrix(others[2, ], n, ncol(others), byrow = TRUE))
   }
   hyper <- as.numeric(unlist(case[[2]]))
   predict_response(extreme_spec(case), hyper, size, y, mean, variance, what, probability)
