@@ -225,7 +225,7 @@ validate_fit <- function(fit) {
 #' Prior sds of fixed effects belong to their column, `x1.sd` to x1: the model counts them to one term. The
 #' range of a threshold after the first is that of its distance to the one before, and the range of a correlation after
 #' the first that of a partial correlation: these are shown as NA, as are those of effects on other axes
-#' (R/term-slopes-axes.R).
+#' (R/term-slopes-covariance.R).
 #' @noRd
 hyper_table <- function(core, result) {
   # arrays have their own elements, such as fit$inducing

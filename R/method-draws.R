@@ -134,3 +134,120 @@ as_draws.galvi <- function(x, ndraws = 1000, ...) {
 }
 
 coefficient_names <- function(fit) rownames(vcov.galvi(fit))
+
+#' Simulate responses from a fit
+#'
+#' Draws new responses from the posterior predictive distribution: linear predictors from their joint posterior, then a
+#' response for each row.
+#'
+#' @details
+#' Hyperparameters are fixed at their estimates, or drawn from their posterior if the model was fitted with `hyper =
+#' "integrate"`. With several classes the linear predictors of a row are drawn jointly or independently, as described in
+#' [coef()][coef.galvi].
+#'
+#' `DHARMa::simulateResiduals(fit)` uses these simulations.
+#'
+#' @param object A fit of [galvi()].
+#' @param nsim Number of simulated data sets, a positive whole number; 1 by default.
+#' @param seed NULL, or a number for [set.seed()]. The state of the random number generator is not restored afterwards.
+#' @param newdata A data frame with the variables of the formula, instead of the observations. A binomial response has
+#'   as many trials as `newdata` says, one if it does not contain the response. Rows with missing values give NA.
+#' @param re_formula As in [predict()][predict.galvi].
+#' @param ... Must be empty, except for lme4's names of arguments (`re.form`, `allow.new.levels`).
+#' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of `newdata`). Each
+#'   column is like the response: numeric, integer, logical, text, a factor, or a matrix of two columns for successes
+#'   and failures. Survival times are simulated without censoring, and beyond the entry time of truncated rows. The
+#'   attribute `seed` is as in [stats::simulate()].
+#' @section Errors:
+#' `galvi_error_argument` if an argument is not as described; `galvi_error_newdata` if `newdata` lacks a variable.
+#' `galvi_warning_numeric`: some responses are too large to be represented, and are `Inf`.
+#' @seealso [posterior_predict()][draws], which returns a matrix of draws; [other-packages] for posterior predictive
+#'   checks.
+#' @family predictions and draws
+#' @examples
+#' fit <- galvi(count ~ spray, data = InsectSprays, family = poisson())
+#' sims <- simulate(fit, 100, seed = 1)
+#' sims[1:3, 1:5]
+#' # a posterior predictive check: how often are there as many zeros as in the data?
+#' mean(colSums(sims == 0) >= sum(InsectSprays$count == 0))
+#' @importFrom stats simulate
+#' @export
+simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
+  refuse_dots(list(...), simulate.galvi, "simulate()", words_of_lme4)
+  re_formula <- one_re_formula(re_formula, list(...))
+  nsim <- check_whole(nsim, "nsim")
+  if (is.null(seed)) {
+    if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
+    state <- get(".Random.seed", envir = globalenv())
+  } else {
+    set.seed(seed)
+    state <- structure(seed, kind = as.list(RNGkind()))
+  }
+  target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))
+  kept <- kept_rows(target)
+  complete <- which(!is.na(kept))
+  classes <- if (is_counts(object)) response_levels(object)
+  drawn <- over_draws(object, target, nsim, draw_response, classes)
+  drawn <- lapply(seq_len(nsim), function(i) {
+    if (is.null(classes)) return(unname(drawn[i, complete]))
+    matrix(drawn[i, complete, ], length(complete), dimnames = list(NULL, classes))
+  })
+  warn_too_large("Simulated responses are", do.call(cbind, drawn), target, "they are Inf (or -Inf) there",
+    "Use predict(type = \"link\"), which does not overflow, or narrower priors.")
+  draws <- lapply(drawn, function(y) take_rows(as_response(object, target, y), kept))
+  names(draws) <- paste0("sim_", seq_len(nsim))
+  simulated <- structure(draws, class = "data.frame", row.names = target$names, seed = state)
+  if (is.null(newdata)) with_places(simulated, object$na.action) else simulated
+}
+
+#' A data frame of the fitted rows with rows of NA where na.exclude keeps the places of those that were left out
+#' @noRd
+with_places <- function(frame, na.action) {
+  if (!inherits(na.action, "exclude")) return(frame)
+  index <- stats::naresid(na.action, stats::setNames(seq_len(nrow(frame)), row.names(frame)))
+  out <- lapply(frame, take_rows, unname(index))
+  structure(out, class = "data.frame", row.names = names(index), seed = attr(frame, "seed"))
+}
+
+#' One response per row, given eta: the quantile function at a uniform draw, or a custom family's own draws
+#' @noRd
+draw_response <- function(fit, target, eta) {
+  if (!is.null(own <- custom_draws(fit, eta[, 1L]))) return(own)
+  given <- list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta)))
+  if (is_counts(fit)) return(draw_counts(class_probabilities(fit, given),
+    if (is.null(target$counts)) target$size else rowSums(target$counts)))
+  u <- stats::runif(target$n)
+  if (has_classes(fit)) return(as.numeric(rowSums(u > cumulated(class_probabilities(fit, given)))))
+  entry <- target$censoring[, "entry"]
+  if (any(late <- is_truncated(fit, entry))) {
+    before <- response_moment(fit, given, "cdf", y = entry)
+    u <- ifelse(late, before + (1 - before) * u, u)
+  }
+  response_moment(fit, given, "quantile", size = target$size, probability = u)
+}
+
+#' Multinomial counts of so many trials: N x classes
+#' @noRd
+draw_counts <- function(prob, size) {
+  counts <- vapply(seq_len(nrow(prob)), function(n) stats::rmultinom(1L, size[n], prob[n, ])[, 1L], integer(ncol(prob)))
+  `colnames<-`(t(counts), colnames(prob))
+}
+
+#' Numbers of the likelihood as the response was given
+#' @noRd
+as_response <- function(fit, target, y) {
+  given <- stats::model.response(fit$data)
+  if (is_censored(fit) || is_counts(fit)) return(y)
+  if (is.matrix(given) && ncol(given) == 2L) {
+    return(`colnames<-`(cbind(y, trials_of(fit, target) - y), colnames(given)))
+  }
+  labels <- response_levels(fit)[y + 1]
+  if (is.factor(given)) return(factor(labels, levels(given), ordered = is.ordered(given)))
+  if (is.character(given)) return(labels)
+  # without classes a logical response was read as 0 and 1
+  if (is.logical(given) && !is.null(labels)) return(labels == "TRUE")
+  if (has_classes(fit)) return(utils::type.convert(labels, as.is = TRUE))
+  y <- y / trials_of(fit, target)
+  whole <- is.integer(given) && is_discrete(fit) && all(y <= .Machine$integer.max)
+  if (whole) as.integer(y) else y
+}

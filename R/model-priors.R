@@ -1,5 +1,5 @@
 # The argument `prior`: one list for coefficients and hyperparameters, read and sorted by what each entry is a prior of.
-# Entries of hyperparameters go to the table while it is built (R/base-hyper-priors.R).
+# Entries of hyperparameters go to the table while it is built (R/base-hyper.R).
 
 # NULL, normal(), a list or a table of another package -> a named list whose entries are priors, numbers, NULL or lists
 # of these. others: the parameters with predictors of their own, whose priors are such lists under their names.
