@@ -114,6 +114,17 @@ test_that("functions of R/ call others only downwards in the order of ARCHITECTU
   expect_identical(upward, NULL)
 })
 
+test_that("the axes of ARCHITECTURE.md name every algorithm and every expectation, and nothing else", {
+  page <- readLines(file.path(source_tree(), "ARCHITECTURE.md"), encoding = "UTF-8")
+  named <- function(axis) {
+    row <- strsplit(page[startsWith(page, sprintf("| `%s/` |", axis))], "|", fixed = TRUE)[[1L]][4L]
+    words <- sub(" .*", "", trimws(strsplit(gsub("[[:alpha:] ]+:|\\([^)]*\\)", " ", row), "[,;.]")[[1L]]))
+    setdiff(words, "")
+  }
+  expect_setequal(named("inference"), inference_facts()$name)
+  expect_setequal(named("expectation"), expectation_facts()$name)
+})
+
 test_that("no two functions of R/ have one name", {
   files <- list.files(file.path(source_tree(), "R"), "\\.R$", full.names = TRUE)
   lines <- unlist(lapply(files, readLines))
