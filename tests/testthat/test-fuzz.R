@@ -10,7 +10,7 @@ test_that("a model is a function of its seed, and its code makes it", {
 })
 
 test_that("every family, link, term, kernel, method and expectation is drawn", {
-  calls <- vapply(1:4500, function(seed) deparse1(fuzz_model(seed)$call), "")
+  calls <- vapply(1:5500, function(seed) deparse1(fuzz_model(seed)$call), "")
   drawn <- unique(unlist(regmatches(calls, gregexpr("[[:alnum:]_.]+|[|]", calls))))
   links <- unlist(lapply(family_types, function(type) names(type$links)[-1]))
   wanted <- c(fuzz_families(), links, names(term_types), kernel_words(), inference_facts()$name,
