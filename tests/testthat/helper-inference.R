@@ -34,10 +34,13 @@ reference_gap <- function(model, fit) {
   (sum(r * (at$C %*% r)) + sum(d * ((at$C * at$V) %*% d))) / 2
 }
 
+# Algorithms that need the rows for sums alone.
+methods_by_sums <- function() with(galvi:::inference_facts(), name[sums])
+
 # Is the posterior one of a short latent vector, found from sums over rows, and not one of sites?
 is_global_method <- function(model) {
   projected <- all(vapply(model$predictors, `[[`, "", "solver") == "projected")
-  by_sums <- c("fixed_point", "natural_gradient", "cholesky_gradient", "incremental", "stochastic")
+  by_sums <- c(methods_by_sums(), "incremental", "stochastic")
   function(method) projected && method %in% by_sums
 }
 

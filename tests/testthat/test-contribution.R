@@ -111,7 +111,7 @@ test_that("the gradient is the derivative of the bound, q held in its coordinate
 test_that("threads do not change a bit", {
   d <- sums_case(3)
   d <- d[rep(seq_len(700), 12), ]
-  for (method in c("fixed_point", "natural_gradient", "cholesky_gradient")) {
+  for (method in methods_by_sums()) {
     fits <- lapply(1:3, function(threads) {
       galvi(count ~ gp(x, z, inducing = 20), d, poisson(), method = method, hyper = "fixed",
             control = galvi_control(threads = threads, tol = 1e-3))

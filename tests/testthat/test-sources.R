@@ -55,7 +55,7 @@ run_model <- function(model, method, hyper, control) {
 
 test_that("blocks that are read give what rows in memory give, to the last bit", {
   case <- source_case()
-  for (method in c("fixed_point", "incremental", "natural_gradient", "cholesky_gradient")) {
+  for (method in c(methods_by_sums(), "incremental")) {
     memory <- run_model(case$model, method, "fixed", case$control)
     expect_true(memory$converged)
     for (parts in c(1, 7)) {
@@ -66,7 +66,7 @@ test_that("blocks that are read give what rows in memory give, to the last bit",
 
 test_that("workers give what rows in memory give, to the last bit", {
   case <- source_case()
-  for (method in c("fixed_point", "natural_gradient", "cholesky_gradient")) {
+  for (method in methods_by_sums()) {
     memory <- run_model(case$model, method, "fixed", case$control)
     for (shares in list(1, c(1, 1), c(1, 3, 2))) {
       expect_identical(run_model(worker_model(case, shares), method, "fixed", case$control), memory)
