@@ -26,7 +26,7 @@
 #'
 #' `arc_cosine` is the limit of a neural network with one hidden layer of many units, steps (`order = 0`) or ramps (ReLU,
 #' `order = 1`): a function that is rough or bends near the origin and becomes straight lines far from it. Its bends lie
-#' within about `sqrt(constant)` of the origin, so centre and scale the inputs.
+#' within about `sqrt(constant)` of the origin, so subtract their means and scale them.
 #'
 #' @section Starting values, fixed values and priors:
 #' A number is a starting value, `fixed(2)` fixes the parameter, and a prior such as [log_normal()] makes the estimate a

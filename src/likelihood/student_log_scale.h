@@ -51,7 +51,7 @@ class StudentLogScaleLogDf final : public PredictedParameter {
   }
   // The constant has poles where df is -1, -3, ..; log(1 + x^2 / df) is singular at df = -x^2.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {2, {2.6, 1.0}}; }
-  // A single response says nothing of tails.
+  // A single response does not determine the tails.
   double last_of(const Datum&, double, double) const override { return std::log(10.0); }
   // Var[y | eta] = exp(2 eta_2) df / (df - 2), infinite where df <= 2
   NoiseForm noise_form() const override { return NoiseForm::general; }
