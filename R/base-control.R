@@ -142,10 +142,10 @@ check_auto <- function(x, arg, accepted, check) {
 # galvi(control = ): a value of galvi_control(), perhaps modified, or a list of its arguments. What was checked last is
 # not checked again: each step of a fit asks.
 as_control <- function(control) {
-  if (identical(control, last_checked$control)) return(control)
   if (!is.list(control) || (length(control) && is.null(names(control)))) {
     stop_galvi("argument", sprintf("`control` must be galvi_control(...), not %s.", describe(control)))
   }
+  if (identical(control, last_checked$control)) return(control)
   control <- do.call(galvi_control, unclass(control))
   last_checked$control <- if (is.null(control$cluster)) control
   control

@@ -42,4 +42,7 @@ test_that("a list of settings is a control", {
   expect_equal(as_control(list()), galvi_control())
   expect_error(as_control(list(tool = 1)), "tol", class = "galvi_error_argument")
   expect_error(as_control(3), class = "galvi_error_argument")
+  # nothing was checked last, or a control with a cluster
+  last_checked$control <- NULL
+  expect_error(as_control(NULL), "must be galvi_control", class = "galvi_error_argument")
 })
