@@ -58,7 +58,7 @@ class GlobalModel {
 
  private:
   std::optional<GlobalPoint> ask(GlobalPosterior q, Wanted wanted);
-  /// Empty where the start says nothing here: sites of some rows, when rows are elsewhere, or no finite ones.
+  /// Empty where the start cannot be used: sites row by row of rows that are not in memory, or no finite sites.
   std::optional<GlobalPosterior> posterior_at(const Start& start);
   /// The sums of sites of the rows and of what is remembered of earlier ones.
   Contribution sum_of_sites(const Question& question);
