@@ -115,6 +115,15 @@ eight <- list(
   angles = c(0.3, 1.2, 2.9, -2.5, 0.8, 1.6, -3, 0.1), classes = c("a", "b", "c", "b", "a", "c", "b", "a")
 )
 
+# Ordered classes; cdf: of the link.
+cumulative_twin <- function(cdf) {
+  likelihood_twin(
+    y = 0:3, parameters = list(thresholds = c(-1, 0.5, 0.9)), response = factor(eight$classes, ordered = TRUE),
+    log_density = cumulative_log_density(cdf), drawn_with = c(t1 = -1, t2 = 0.4, t3 = 1.5), ordered = TRUE,
+    draw = function(eta, h) draw_cell(eta, h, cdf)
+  )
+}
+
 likelihood_twins <- list(
   gaussian = likelihood_twin(
     y = c(-3, 0, 1.5), size = c(1, 0.3, 7), parameters = list(variance = 0.7), response = eight$numbers,
@@ -512,24 +521,8 @@ likelihood_twins <- list(
       pmin(pmax(rbeta(length(eta), p * h, (1 - p) * h), 1e-6), 1 - 1e-6)
     }
   ),
-  cumulative_logit = likelihood_twin(
-    y = 0:3, parameters = list(thresholds = c(-1, 0.5, 0.9)), response = factor(eight$classes, ordered = TRUE),
-    log_density = cumulative_log_density(plogis),
-    drawn_with = c(t1 = -1, t2 = 0.4, t3 = 1.5),
-    ordered = TRUE,
-    draw = function(eta, h) {
-      draw_cell(eta, h, plogis)
-    }
-  ),
-  cumulative_probit = likelihood_twin(
-    y = 0:3, parameters = list(thresholds = c(-1, 0.5, 0.9)), response = factor(eight$classes, ordered = TRUE),
-    log_density = cumulative_log_density(pnorm),
-    drawn_with = c(t1 = -1, t2 = 0.4, t3 = 1.5),
-    ordered = TRUE,
-    draw = function(eta, h) {
-      draw_cell(eta, h, pnorm)
-    }
-  ),
+  cumulative_logit = cumulative_twin(plogis),
+  cumulative_probit = cumulative_twin(pnorm),
   categorical = likelihood_twin(
     y = 0:2, constants = list(classes = 3, reference = -1), latents = 3L, response = factor(eight$classes),
     draw = function(eta, h) {
