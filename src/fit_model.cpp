@@ -68,6 +68,12 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   plan.inference = inference_control(control);
   plan.hyper = hyper_control(control);
   plan.keep_factor = get<bool>(control, "keep_factor");
+  plan.joint_uncertainty = has(control, "uncertainty") && get<std::string>(control, "uncertainty") == "auto";
+  const std::unique_ptr<HyperTable> proper =
+      plan.joint_uncertainty || !plan.integrate.empty() ? proper_hyper_from_list(model) : nullptr;
+  plan.proper = proper.get();
+  const LikelihoodSpec likelihood = likelihood_from_list(get<Rcpp::List>(model, "likelihood"));
+  if (!core.likelihood().custom()) plan.another_likelihood = [&likelihood] { return make_likelihood(likelihood); };
   if (start.isNotNull()) plan.start = start_from_list(core, Rcpp::List(start.get()));
   if (has(model, "curvature")) plan.curvature = positions(model["curvature"]);
   if (has(model, "checked")) plan.checked = checked_from_list(model["checked"]);

@@ -157,6 +157,26 @@ HyperPosterior hyper_posterior_from_list(const Rcpp::List& list) {
   return out;
 }
 
+namespace {
+
+/// list(method, rounds, efficiency, tail, rho), and `points` where these are believed.
+Rcpp::List uncertainty_to_r(const Uncertainty& found) {
+  const auto& points = found.points_found;
+  const char* method[] = {"factorised", "points", "states"};
+  Rcpp::List out = Rcpp::List::create(
+      Rcpp::_["method"] = method[found.method], Rcpp::_["rounds"] = points ? points->rounds : 0,
+      Rcpp::_["efficiency"] = points ? points->efficiency : NA_REAL,
+      Rcpp::_["tail"] = points ? points->tail : NA_REAL, Rcpp::_["moved"] = points ? points->moved : NA_REAL,
+      Rcpp::_["rho"] = NA_REAL);
+  if (found.method == Uncertainty::points)
+    out["points"] = Rcpp::List::create(Rcpp::_["coefficients"] = to_r(points->coefficients),
+                                       Rcpp::_["hyper"] = to_r(points->hyper),
+                                       Rcpp::_["weight"] = to_r(points->weight));
+  return out;
+}
+
+}  // namespace
+
 Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, const Algorithm& algorithm,
                     const Trace& trace) {
   const Stationarity& s = result.fit.inference.stationarity;
@@ -165,6 +185,7 @@ Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, c
     states.push_back(Rcpp::List::create(Rcpp::_["weight"] = one.weight,
                                         Rcpp::_["posterior"] = posterior_to_r(one.fit, one.state)));
   Rcpp::List out = posterior_to_r(result.fit, result.state);
+  out["uncertainty"] = uncertainty_to_r(result.uncertainty);
   out["method"] = algorithm.name;
   out["expectation"] = model.expectation().name();
   out["at_bound"] = Rcpp::wrap(result.at_bound);

@@ -164,7 +164,9 @@ std::unique_ptr<PriorDensity> prior_density_from_list(const Rcpp::List& prior) {
       {get<std::string>(prior, "type"), numbers(prior), quantity == "sd", quantity == "root"});
 }
 
-HyperTable hyper_from_list(const Rcpp::List& model) {
+namespace {
+
+HyperTable table_from_list(const Rcpp::List& model, bool proper) {
   const Rcpp::List table = get<Rcpp::List>(model, "hyper");
   const Vector value = get_vector(table, "value");
   std::vector<Hyperparameter> rows;
@@ -192,14 +194,25 @@ HyperTable hyper_from_list(const Rcpp::List& model) {
     for (std::size_t part = 0; part < parts.size(); ++part)
       for (const auto& [name, at] : parts[part].hyper)
         for (const Index h : at) owner.at(h) = static_cast<Index>(part);
+    const Rcpp::List weak = proper ? get<Rcpp::List>(table, "weak") : priors;
     for (Index h = 0; h < value.size(); ++h) {
       std::shared_ptr<const PriorDensity> prior;
-      if (!Rf_isNull(priors[h])) prior = prior_density_from_list(priors[h]);
+      if (const SEXP own = Rf_isNull(priors[h]) ? SEXP(weak[h]) : SEXP(priors[h]); !Rf_isNull(own))
+        prior = prior_density_from_list(own);
       rows.push_back({value[h], &find_transform(transform[h]), learned[h] == TRUE, lower[h], upper[h], prior,
                       owner[h], guessed[h], limited[h]});
     }
   }
   return HyperTable(std::move(rows));
+}
+
+}  // namespace
+
+HyperTable hyper_from_list(const Rcpp::List& model) { return table_from_list(model, false); }
+
+std::unique_ptr<HyperTable> proper_hyper_from_list(const Rcpp::List& model) {
+  if (!has(get<Rcpp::List>(model, "hyper"), "weak")) return nullptr;
+  return std::make_unique<HyperTable>(table_from_list(model, true));
 }
 
 namespace {

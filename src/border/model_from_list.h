@@ -15,6 +15,8 @@ LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood);
 /// The model with its hyperparameters at the values of the table.
 std::unique_ptr<Likelihood> likelihood_at(const Rcpp::List& likelihood, const Vector& hyper);
 HyperTable hyper_from_list(const Rcpp::List& model);
+/// The same with weak priors where the table has none; null where it has them all.
+std::unique_ptr<HyperTable> proper_hyper_from_list(const Rcpp::List& model);
 std::unique_ptr<PriorDensity> prior_density_from_list(const Rcpp::List& prior);
 /// R's description of a linear predictor, or of several that share prior and design.
 struct PredictorSpec {

@@ -9,3 +9,5 @@
 #include "fit/scan.cpp"
 #include "fit/state.cpp"
 #include "fit/stop.cpp"
+#include "fit/unknowns.cpp"
+#include "fit/weighted_points.cpp"

@@ -33,18 +33,21 @@ Start opposite(const Start& mode, const Start& side) {
 
 std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algorithm& algorithm,
                                         HyperTable& table, const std::vector<Index>& which, const Start& mode,
-                                        InferenceControl control) {
+                                        InferenceControl control, const SideVisit& visit) {
   const Algorithm& climber = quickest(algorithm, model);
   control.tol = std::min(control.tol, gap);
   control.one_start = true;
   Trace aside(model.context());
   aside.stage(Stage::silent);
   const Vector x0 = table.unconstrained(), values = table.values();
-  const auto gradient = [&](const Vector& x, const Start& start, Start& found) {
+  const auto gradient = [&](Index i, double move, const Start& start, Start& found) {
+    Vector x = x0;
+    x[which[i]] += move;
     table.set_unconstrained(x);
     model.update(table.values());
     const Posterior q = climber.run(model, start, control, aside).posterior;
     found = q.start();
+    if (visit) visit(i, move, q);
     return table.chain(climber.objective_gradient(model, q, table.size()));
   };
   const Index m = static_cast<Index>(which.size());
@@ -53,14 +56,11 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
   std::optional<Matrix> result;
   try {
     for (Index i = 0; i < m; ++i) {
-      Vector up = x0, down = x0;
-      up[which[i]] += step;
-      down[which[i]] -= step;
       Start found;
       model.context().monitor.report({"Computing intervals of the hyperparameters", static_cast<int>(i) + 1,
                                       none, none, static_cast<int>(m)});
-      Vector change = gradient(up, mode, found);
-      change -= gradient(down, opposite(mode, found), found);
+      Vector change = gradient(i, step, mode, found);
+      change -= gradient(i, -step, opposite(mode, found), found);
       change /= 2 * step;
       for (Index j = 0; j < m; ++j) out(j, i) = change[which[j]];
     }
@@ -72,14 +72,15 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
 }
 
 Curvature curvature_at(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                       const std::vector<Index>& wanted, const Start& mode, const InferenceControl& control) {
+                       const std::vector<Index>& wanted, const Start& mode, const InferenceControl& control,
+                       const SideVisit& visit) {
   Curvature out{table.learned_positions(), table.unconstrained(), table.lower(), table.upper(), {}, {}};
   for (std::size_t i = 0; i < out.at.size(); ++i)
     if (std::find(wanted.begin(), wanted.end(), out.at[i]) != wanted.end())
       out.which.push_back(static_cast<Index>(i));
   if (out.which.empty()) return out;
   const Cost cost = model.context().cost;
-  out.hessian = objective_hessian(model, algorithm, table, out.which, mode, control);
+  out.hessian = objective_hessian(model, algorithm, table, out.which, mode, control, visit);
   model.context().cost = cost;  // what a fit costs is what the search does
   return out;
 }

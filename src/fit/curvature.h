@@ -1,6 +1,7 @@
 // The curvature of the hyperparameters' log posterior at its mode.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,9 +18,13 @@ struct Curvature {
   std::optional<Matrix> hessian;
 };
 
+/// A posterior at which one of `which` is `move` away from the mode, and the others at it. The model is there.
+using SideVisit = std::function<void(Index i, double move, const Posterior& q)>;
+
 /// `wanted`: positions in the table. The model moves if there are any among the learned.
 Curvature curvature_at(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
-                       const std::vector<Index>& wanted, const Start& mode, const InferenceControl& control);
+                       const std::vector<Index>& wanted, const Start& mode, const InferenceControl& control,
+                       const SideVisit& visit = nullptr);
 
 /// The Hessian of the objective (bound + log prior) in some of the learned hyperparameters on the
 /// unconstrained scale, with the others fixed: central differences of the envelope gradient, two inferences
@@ -30,6 +35,6 @@ Curvature curvature_at(LatentGaussianModel& model, const Algorithm& algorithm, H
 /// about 10 are accurate to 1e-4. Empty where a neighbouring point has no posterior.
 std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algorithm& algorithm,
                                         HyperTable& table, const std::vector<Index>& which, const Start& mode,
-                                        InferenceControl control);
+                                        InferenceControl control, const SideVisit& visit = nullptr);
 
 }  // namespace galvi

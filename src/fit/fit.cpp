@@ -7,6 +7,7 @@
 #include "fit/integrate.h"
 #include "fit/pilot.h"
 #include "fit/scan.h"
+#include "prior/field.h"
 
 namespace galvi {
 
@@ -96,19 +97,64 @@ std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& ta
   }
 }
 
-/// The mixture over the points of an integration, whose mode is the result so far.
-void integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, FitResult& out) {
-  const Posterior& q = out.fit.inference.posterior;
-  const Start mode = q.visit(Overloaded{[](const SitePosterior& own) { return Start(own.sites); },
-                                        [](const SumsPosterior& own) { return Start(own.sites.q); }});
-  const Vector values = table.values();
+/// Where the posterior of the hyperparameters is, with weak priors where the search had none.
+struct Mode {
+  Fit fit;
+  State state;
+  std::optional<HyperPosterior> posterior;
+  Matrix slope;  // of the coefficients' mean in what is free there; empty where it is not known.   L x m
+};
+
+/// From the result of the search. `unknowns`: whose slope is wanted, or null. Table and model end at the mode.
+Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const FitResult& found,
+             const Unknowns* unknowns) {
+  Mode out{found.fit, found.state, {}, {}};
+  Trace aside(model.context());
+  aside.stage(Stage::silent);
+  if (plan.proper) {
+    table = *plan.proper;
+    const Cost cost = model.context().cost;
+    table.set_values(table.away_from_bounds(found.fit.hyper));
+    model.update(table.values());
+    InferenceControl control = plan.inference;
+    control.one_start = true;
+    out.fit = fit_hyper(model, choose(plan.method, model), table, true, found.fit.inference.posterior.start(), control,
+                        plan.hyper, aside);
+    model.context().cost = cost;
+    if (!out.fit.inference.message.empty()) throw std::domain_error(out.fit.inference.message);
+    out.state = state_of(model, out.fit.inference.posterior, plan.keep_factor);
+  }
+  std::vector<Vector> up, down;
+  const SideVisit visit = [&](Index, double move, const Posterior& q) {
+    (move > 0 ? up : down).push_back(unknowns->mean(q) / (2 * std::abs(move)));
+  };
+  const std::vector<bool> at_bound = table.at_bound();
+  const Curvature curvature =
+      curvature_at(model, *plan.algorithm, table, plan.curvature, out.fit.inference.posterior.start(), plan.inference,
+                   unknowns ? visit : SideVisit());
+  out.posterior = normal_posterior(curvature, at_bound);
+  if (!unknowns || !out.posterior || up.size() != curvature.which.size() || down.size() != up.size()) return out;
+  out.slope.resize(unknowns->size(), out.posterior->size());
+  Index column = 0;
+  for (std::size_t i = 0; i < up.size(); ++i)
+    if (column < out.posterior->size() && out.posterior->free[column] == curvature.which[i])
+      out.slope.col(column++) = up[i] - down[i];
+  return out;
+}
+
+/// The mixture over the points of an integration, the mode first.
+void integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, FitResult& out) {
+  const Posterior& q = mode.fit.inference.posterior;
+  const Start start = q.visit(Overloaded{[](const SitePosterior& own) { return Start(own.sites); },
+                                         [](const SumsPosterior& own) { return Start(own.sites.q); }});
+  const Vector values = mode.fit.hyper;
   plan.inference.one_start = true;
-  HyperPosterior posterior = *out.hyper_posterior;
+  HyperPosterior posterior = *mode.posterior;
   std::vector<WeightedState> states;
   int fits = 0;
   const Fall fall = [&](const Vector& z, bool point) -> std::optional<double> {
     if (point && z.isZero(0)) {
-      states.push_back({0, out.fit, out.state});
+      states.push_back({0, mode.fit, mode.state});
       return 0;
     }
     const Vector x = posterior.place(z);
@@ -116,22 +162,93 @@ void integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, FitResu
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     model.context().monitor.report({"Integrating over the hyperparameters", ++fits, none, none});
     table.set_values(values);
-    std::optional<WeightedState> found = state_at(model, table, plan, x, mode);
+    std::optional<WeightedState> found = state_at(model, table, plan, x, start);
     if (!found) return std::nullopt;
-    const double below = out.fit.objective - found->fit.objective;
+    const double below = mode.fit.objective - found->fit.objective;
     if (point) states.push_back(std::move(*found));
     return below;
   };
   const Cost cost = model.context().cost;
-  integrate(posterior, plan.integrate, out.fit.objective, fall);
+  integrate(posterior, plan.integrate, mode.fit.objective, fall);
   model.context().cost = cost;
-  table.set_values(values);
   for (std::size_t i = 0; i < states.size(); ++i) {
     states[i].weight = posterior.weight[i];
     out.converged = out.converged && has_converged(states[i].fit);
   }
   out.states = std::move(states);
   out.hyper_posterior = std::move(posterior);
+  out.uncertainty.method = Uncertainty::states;
+}
+
+/// Is a mixture of states worth its time and memory?
+bool takes_states(const LatentGaussianModel& model, const Mode& mode) {
+  constexpr Index most_parameters = 8, most_rows = 20000, most_coefficients = 300;
+  if (mode.posterior->size() > most_parameters || model.rows() > most_rows || !model.has_all_rows()) return false;
+  for (const auto& part : model.priors()) {
+    Index coefficients = 0;
+    for (Index t = 0; t < part.prior->size(); ++t) {
+      const Term& term = (*part.prior)[t];
+      if (!term.has_plain_design()) return false;
+      coefficients += term.columns() + (term.field() ? term.field()->size() : 0);
+    }
+    if (coefficients > most_coefficients && !(model.likelihood().conjugate() && model.latents() == 1)) return false;
+  }
+  return true;
+}
+
+/// Points from the mode on; empty where there is no start for them.
+std::optional<WeightedPoints> points_from(const Unknowns& unknowns, HyperTable& table, const Plan& plan,
+                                          const Mode& mode) {
+  const std::optional<CoefficientGaussian> step = unknowns.one_step(mode.fit.inference.posterior);
+  if (!step) return std::nullopt;
+  const Index L = unknowns.size(), m = mode.posterior ? mode.posterior->size() : 0;
+  PointsStart start{Vector(L + m), Matrix::Zero(L + m, L + m)};
+  start.mean.head(L) = step->mean;
+  start.covariance.topLeftCorner(L, L) = step->covariance;
+  std::vector<Index> free;
+  if (m > 0) {
+    free = mode.posterior->free;
+    const Matrix covariance = mode.posterior->axes * mode.posterior->axes.transpose();
+    for (Index i = 0; i < m; ++i) start.mean[L + i] = mode.posterior->value[free[i]];
+    start.covariance.bottomRightCorner(m, m) = covariance;
+    if (mode.slope.size() > 0) {
+      start.covariance.topLeftCorner(L, L) += mode.slope * covariance * mode.slope.transpose();
+      start.covariance.topRightCorner(L, m) = mode.slope * covariance;
+      start.covariance.bottomLeftCorner(m, L) = covariance * mode.slope.transpose();
+    }
+  }
+  return weighted_points(unknowns, table, free, std::move(start), plan.another_likelihood);
+}
+
+/// What is uncertain beside q: hyperparameters, and how latent values depend on each other.
+void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan, FitResult& out) {
+  HyperTable table = learned;
+  const bool joint = plan.joint_uncertainty && plan.integrate.empty();
+  const bool learns = plan.learn && learned.learned() > 0;
+  const bool exact = model.likelihood().conjugate() && model.latents() == 1;
+  std::optional<Unknowns> unknowns;
+  if (joint && !exact && (learns || model.latents() > 1)) {
+    const Index parameters = learns ? learned.learned() : 0;
+    if (parameters <= most_unknowns) unknowns = Unknowns::of(model, most_unknowns - parameters);
+    if (unknowns && !takes_points(unknowns->size() + parameters, model.rows())) unknowns.reset();
+  }
+  Mode mode{out.fit, out.state, {}, {}};
+  if (learns) mode = mode_of(model, table, plan, out, unknowns ? &*unknowns : nullptr);
+  out.hyper_posterior = mode.posterior;
+  if (!plan.integrate.empty() && mode.posterior) {
+    integrate(model, table, plan, mode, out);
+  } else if (unknowns && (!learns || mode.posterior)) {
+    model.update(table.values());
+    out.uncertainty.points_found = points_from(*unknowns, table, plan, mode);
+    if (out.uncertainty.points_found && out.uncertainty.points_found->believed())
+      out.uncertainty.method = Uncertainty::points;
+  }
+  if (joint && out.uncertainty.method == Uncertainty::factorised && mode.posterior && takes_states(model, mode)) {
+    Plan with_states = plan;
+    with_states.integrate = "auto";
+    integrate(model, table, with_states, mode, out);
+  }
+  model.update(out.fit.hyper);
 }
 
 }  // namespace
@@ -158,14 +275,9 @@ FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& t
   out.cost = model.context().cost;
   out.at_bound = table.at_bound();
   out.converged = has_converged(out.fit);
-  if (plan.learn && !out.stop) {
+  if ((plan.learn || plan.joint_uncertainty) && !out.stop) {
     trace.settle({out.fit.hyper, q.start(), q->elbo});
-    const Stop late = until_stopped(model, [&] {
-      out.hyper_posterior = normal_posterior(
-          curvature_at(model, *plan.algorithm, table, plan.curvature, q.start(), plan.inference),
-          out.at_bound);
-      if (out.hyper_posterior && !plan.integrate.empty()) integrate(model, table, plan, out);
-    });
+    const Stop late = until_stopped(model, [&] { find_uncertainty(model, table, plan, out); });
     // without intervals a fit is complete, not so without the integration that it was asked for
     if (late.reason != Stop::time || !plan.integrate.empty()) out.stop = {late.reason, late.failure, true};
   }

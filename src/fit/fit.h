@@ -6,7 +6,9 @@
 //   search     hyperparameters and q, from one start or several              hyper/optimise.h
 //   settle     the best of the searches, or where they were stopped          fit/stop.h
 //   couple     the best Gaussian that joins the classes                      fit/couple.h
-//   curvature  the Hessian at the best hyperparameters                       fit/curvature.h
+//   mode       hyperparameters with weak priors where they have none         fit/fit.cpp
+//   curvature  the Hessian there                                             fit/curvature.h
+//   points     weighted points of the joint posterior                        fit/weighted_points.h
 //   integrate  weighted states at other hyperparameters                      fit/integrate.h
 #pragma once
 
@@ -14,6 +16,7 @@
 #include "fit/hyper_posterior.h"
 #include "fit/state.h"
 #include "fit/stop.h"
+#include "fit/weighted_points.h"
 
 namespace galvi {
 
@@ -29,6 +32,9 @@ struct Plan {
   LatentGaussianModel* pilot = nullptr;  // part of the rows
   std::vector<Index> curvature;          // positions in the table where the Hessian is wanted
   std::string integrate;                 // the design of points to integrate over; empty for none
+  bool joint_uncertainty = false;        // of coefficients and hyperparameters, without being asked to integrate
+  HyperTable* proper = nullptr;          // the table with weak priors where it has none, for the posterior
+  std::function<std::unique_ptr<Likelihood>()> another_likelihood;  // for threads; null where R is called
   bool keep_factor = false;              // of dense solvers, for quicker predictions
   std::optional<CheckedRows> checked;
 };
@@ -47,6 +53,12 @@ struct WeightedState {
   State state;
 };
 
+/// What standard deviations and intervals are, beside those of the factorised q.
+struct Uncertainty {
+  enum Method { factorised, points, states } method = factorised;
+  std::optional<WeightedPoints> points_found;  // also where they are not believed
+};
+
 struct FitResult {
   Fit fit;
   State state;
@@ -56,6 +68,7 @@ struct FitResult {
   Starts starts;
   std::vector<bool> at_bound;  // of the table
   std::optional<HyperPosterior> hyper_posterior;
+  Uncertainty uncertainty;
   std::optional<double> prediction_error;  // of the checked rows
   double jitter = 0;                       // the largest that a solver needed
   Cost cost;                               // of the searches

@@ -153,6 +153,17 @@ std::vector<bool> HyperTable::at_bound() const {
   return out;
 }
 
+Vector HyperTable::away_from_bounds(const Vector& values) const {
+  HyperTable at = *this;
+  at.set_values(values);
+  Vector x = at.unconstrained();
+  const Vector own = unconstrained(), low = lower(), high = upper();
+  for (Index i = 0; i < x.size(); ++i)
+    if (x[i] <= low[i] + 1e-6 || x[i] >= high[i] - 1e-6) x[i] = own[i];
+  at.set_unconstrained(x);
+  return at.values();
+}
+
 double HyperTable::log_prior() const {
   double sum = 0;
   for (Index h : learned_)

@@ -76,6 +76,8 @@ class HyperTable {
   std::pair<double, double> prior_slopes(Index i) const;
   /// Which entries of the whole table are learned and at a bound.
   std::vector<bool> at_bound() const;
+  /// The values (natural scale, whole table) with those of the table where they are at a bound.
+  Vector away_from_bounds(const Vector& values) const;
 
   /// Sum of log p(theta) + log|d theta / d x| over those with a prior: the density on the unconstrained
   /// scale. The prior of a partial correlation is a density of theta itself, other priors of the value.

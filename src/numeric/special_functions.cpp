@@ -125,6 +125,8 @@ double upper_gamma(double a, double x) {
   return a < uniform_from ? boost::math::gamma_q(a, x, Policy()) : gamma_uniform(a, x, true);
 }
 
+double lower_gamma_quantile(double a, double p) { return boost::math::gamma_p_inv(a, p, Policy()); }
+
 double incomplete_beta(double a, double b, double x, double y) {
   if (x <= 0.0) return 0.0;
   if (y <= 0.0) return 1.0;

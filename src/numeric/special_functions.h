@@ -23,6 +23,8 @@ double digamma(double x);
 /// The regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), a > 0, 0 <= x <= infinity.
 double lower_gamma(double a, double x);
 double upper_gamma(double a, double x);
+/// The x with P(a, x) = p, 0 <= p < 1.
+double lower_gamma_quantile(double a, double p);
 /// The regularised incomplete beta function I_x(a, b), a, b > 0; y = 1 - x is handed over as x may be within
 /// rounding of 1.
 double incomplete_beta(double a, double b, double x, double y);

@@ -32,6 +32,9 @@ class ColumnsTerm final : public CoefficientsTerm {
     for (Index j = 0; j < W.cols(); ++j)
       W.col(j) = coefficients_.scale()[j] * rows.W.col(j).segment(begin, W.rows());
   }
+
+  bool has_plain_design() const override { return true; }
+  Matrix plain_design(const TermRows& rows) const override { return rows.W; }
 };
 
 }  // namespace galvi

@@ -31,6 +31,9 @@ class FieldTerm final : public CoefficientsTerm {
   const Field* field() const override { return &field_; }
   SparseRows field_design(const TermRows& rows) const override { return node_design(rows, field_.size()); }
 
+  bool has_plain_design() const override { return field_.constraints().cols() == 0 && columns() == 0; }
+  Matrix plain_design(const TermRows& rows) const override { return field_design(rows); }
+
  private:
   Field field_;
   Matrix basis_;  // L x r

@@ -171,6 +171,13 @@ class Term {
   /// Null for all other terms.
   virtual const FactorsTerm* factors() const { return nullptr; }
 
+  // The dense view, of terms with few coefficients.
+  /// The rows as linear functions of the columns' coefficients and then of the field's nodes, neither whitened.
+  /// There are none where these functions depend on hyperparameters, or a field is known only up to constraints.   n x
+  /// (q + L)
+  virtual bool has_plain_design() const { return false; }
+  virtual Matrix plain_design(const TermRows& rows) const { return Matrix(rows.size(), 0); }
+
  protected:
   explicit Term(std::string label) : label_(std::move(label)) {}
   /// Are these rows that predictions leave a centred term out of? Their `by` is zero.

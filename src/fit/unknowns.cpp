@@ -1,0 +1,139 @@
+#include "fit/unknowns.h"
+
+#include <cmath>
+
+#include "function/normal.h"
+#include "numeric/dense.h"
+#include "prior/field.h"
+
+namespace galvi {
+
+namespace {
+
+/// Calls f(term, at) for every term of a prior, with the place of its first coefficient.
+template <class F>
+void for_terms(const Prior& prior, const F& f) {
+  Index at = 0;
+  for (const auto& term : prior) {
+    f(*term, at);
+    at += term->columns() + (term->field() ? term->field()->size() : 0);
+  }
+}
+
+}  // namespace
+
+std::optional<Unknowns> Unknowns::of(LatentGaussianModel& model, Index most) {
+  if (!model.has_all_rows() || model.likelihood().mixed()) return std::nullopt;
+  Unknowns out(model);
+  for (const auto& part : model.priors()) {
+    const DesignRows& rows = *model.block().designs[part.design];
+    std::vector<Matrix> designs;
+    Index columns = 0;
+    for (Index t = 0; t < part.prior->size(); ++t) {
+      const Term& term = (*part.prior)[t];
+      if (term.columns() + (term.field() ? term.field()->size() : 0) > most) return std::nullopt;
+      if (!term.has_plain_design()) return std::nullopt;
+      designs.push_back(term.plain_design(rows[t]));
+      columns += designs.back().cols();
+      if (columns > most) return std::nullopt;
+    }
+    Matrix W(model.rows(), columns);
+    Index at = 0;
+    for (const Matrix& design : designs) {
+      W.middleCols(at, design.cols()) = design;
+      at += design.cols();
+    }
+    out.W_.push_back(std::move(W));
+  }
+  for (Index k = 0; k < model.latents(); ++k) {
+    out.which_.push_back(model.prior_index(k));
+    out.first_.push_back(out.size_);
+    out.size_ += out.count(k);
+  }
+  if (out.size_ > most) return std::nullopt;
+  return out;
+}
+
+Vector Unknowns::prior_mean() const {
+  Vector out = Vector::Zero(size_);
+  for (Index k = 0; k < latents(); ++k)
+    for_terms(prior(k), [&](const Term& term, Index at) {
+      out.segment(first(k) + at, term.columns()) = term.coefficient_mean();
+    });
+  return out;
+}
+
+Matrix Unknowns::prior_precision() const {
+  Matrix out = Matrix::Zero(size_, size_);
+  for (Index k = 0; k < latents(); ++k)
+    for_terms(prior(k), [&](const Term& term, Index at) {
+      at += first(k);
+      const Index q = term.columns();
+      out.diagonal().segment(at, q) = term.coefficient_variance().cwiseInverse();
+      if (!term.field()) return;
+      const Index nodes = term.field()->size();
+      out.block(at + q, at + q, nodes, nodes) =
+          Matrix(term.field()->pinned_precision()).selfadjointView<Eigen::Lower>();
+    });
+  return out;
+}
+
+double Unknowns::log_prior(const ConstVectorRef& z) const {
+  double out = 0;
+  for (Index k = 0; k < latents(); ++k)
+    for_terms(prior(k), [&](const Term& term, Index at) {
+      at += first(k);
+      const Index q = term.columns();
+      for (Index j = 0; j < q; ++j) {
+        const double variance = term.coefficient_variance()[j], away = z[at + j] - term.coefficient_mean()[j];
+        if (std::isfinite(variance)) out -= 0.5 * (away * away / variance + std::log(variance)) + log_sqrt_2pi;
+      }
+      if (!term.field()) return;
+      const Index nodes = term.field()->size();
+      const Vector own = z.segment(at + q, nodes);
+      out += 0.5 * (term.field()->log_det(model_->context()) - own.dot(term.field()->precision_times(own))) -
+             static_cast<double>(nodes) * log_sqrt_2pi;
+    });
+  return out;
+}
+
+Matrix Unknowns::between(Index j, Index k, const ConstVectorRef& h) const {
+  return W(j).transpose() * h.asDiagonal() * W(k);
+}
+
+Vector Unknowns::mean(const Posterior& q) const {
+  // exp(b f - lambda f^2 / 2) with f = W (z - prior mean), and its prior N(0, P0^-1)
+  const Matrix P0 = prior_precision();
+  Vector out = prior_mean();
+  for (Index k = 0; k < latents(); ++k) {
+    const auto own = P0.block(first(k), first(k), count(k), count(k));
+    const Matrix A = own + between(k, k, q.sites().lambda.col(k));
+    out.segment(first(k), count(k)) += A.ldlt().solve(W(k).transpose() * q.sites().b.col(k));
+  }
+  return out;
+}
+
+std::optional<CoefficientGaussian> Unknowns::one_step(const Posterior& q) const {
+  const Index K = latents();
+  Matrix M = prior_precision();
+  Expectations e;
+  if (K > 1)
+    model_->expectation().evaluate(model_->context(), model_->likelihood(), model_->data(), q->mean, q->variance, 2,
+                                   e);
+  for (Index k = 0; k < K; ++k)
+    for (Index j = 0; j <= k; ++j) {
+      const Vector h = j == k ? Vector(q.sites().lambda.col(k)) : Vector(-e.d_mm.col(j + K * k));
+      const Matrix block = between(j, k, h);
+      M.block(first(j), first(k), count(j), count(k)) += block;
+      if (j < k) M.block(first(k), first(j), count(k), count(j)) += block.transpose();
+    }
+  const Vector scale = M.diagonal().cwiseSqrt().cwiseInverse();
+  if (!scale.allFinite()) return std::nullopt;
+  Matrix root = scale.asDiagonal() * M * scale.asDiagonal();
+  if (!root.allFinite() || !cholesky(model_->context(), root)) return std::nullopt;
+  invert_from_cholesky(model_->context(), root, size_);
+  fill_upper(root);
+  return CoefficientGaussian{mean(q), scale.asDiagonal() * root * scale.asDiagonal()};
+}
+
+}  // namespace galvi

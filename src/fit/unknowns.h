@@ -1,0 +1,58 @@
+// A model as one vector of unknowns: the coefficients of all latent values and, after them, the hyperparameters that
+// are learned. For models with few coefficients whose rows do not depend on hyperparameters.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "model/latent_gaussian_model.h"
+
+namespace galvi {
+
+/// A Gaussian of all coefficients.
+struct CoefficientGaussian {
+  Vector mean;        // L
+  Matrix covariance;  // L x L
+};
+
+class Unknowns {
+ public:
+  /// Empty where a term has no such coefficients, where rows are not all in memory, or where there are more than `most`
+  /// coefficients. The model must outlive it.
+  static std::optional<Unknowns> of(LatentGaussianModel& model, Index most);
+
+  Index size() const { return size_; }  // L, of all latent values, one after the other
+  Index latents() const { return static_cast<Index>(first_.size()); }  // K
+  Index first(Index k) const { return first_[k]; }
+  Index count(Index k) const { return W(k).cols(); }
+  /// The rows as functions of the coefficients of latent value k.   N x count(k)
+  const Matrix& W(Index k) const { return W_[which_[k]]; }
+  const Matrix& offset() const { return model_->block().offset; }  // N x K
+  LatentGaussianModel& model() const { return *model_; }
+
+  // The prior at the model's hyperparameters.
+  Vector prior_mean() const;       // L
+  Matrix prior_precision() const;  // L x L, zero where the prior is flat
+  /// Normalised, but for flat directions.   z: L
+  double log_prior(const ConstVectorRef& z) const;
+
+  /// q itself, with the joint curvature of all latent values at it in place of that of each: one step towards the best
+  /// Gaussian in which they depend on each other. Empty where that curvature is not positive definite.
+  std::optional<CoefficientGaussian> one_step(const Posterior& q) const;
+  /// The mean of q alone.
+  Vector mean(const Posterior& q) const;
+
+ private:
+  explicit Unknowns(LatentGaussianModel& model) : model_(&model) {}
+  const Prior& prior(Index k) const { return *model_->predictor(k).prior; }
+  /// sum_n W_jn' h_n W_kn
+  Matrix between(Index j, Index k, const ConstVectorRef& h) const;
+
+  LatentGaussianModel* model_;
+  std::vector<Matrix> W_;     // of each distinct prior
+  std::vector<Index> which_;  // of them latent value k has.   K
+  std::vector<Index> first_;  // K
+  Index size_ = 0;
+};
+
+}  // namespace galvi

@@ -1,0 +1,47 @@
+// The joint posterior of coefficients and hyperparameters by weighted points. With few unknowns the Gaussian q need not
+// be believed: evenly spread points of a t distribution, without random numbers, are weighted by the joint density,
+// and their moments are the next round's centre and covariance. How little they move, how many points the weights leave
+// and the weights' tail say whether to believe them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "fit/unknowns.h"
+#include "hyper/table.h"
+
+namespace galvi {
+
+struct WeightedPoints {
+  Matrix coefficients;  // S x L
+  Matrix hyper;         // of the learned ones, on the unconstrained scale.   S x d
+  Vector weight;        // S, of sum one
+  int rounds = 0;
+  double moved = 0;       // largest relative change of an sd by the last round
+  double efficiency = 0;  // the share of the points that as precise a sample of the posterior would have
+  double tail = 0;        // shape of the Pareto distribution of the largest weights
+  bool believed() const;
+};
+
+/// Where the first round's points are.
+struct PointsStart {
+  Vector mean;        // L + m: the coefficients, and those of the learned hyperparameters that move
+  Matrix covariance;  // both triangles
+};
+
+/// @param table With proper priors of all that moves. It keeps its values, and so does the model.
+/// @param free Which of the learned hyperparameters move; the others stay.   m
+/// @param another Makes the model's likelihood once more, for another thread; null where there is only one thread.
+/// Empty where a round has no point with a density.
+std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTable& table,
+                                              const std::vector<Index>& free, PointsStart start,
+                                              const std::function<std::unique_ptr<Likelihood>()>& another);
+
+/// Is a model of so many unknowns and rows within what weighted points are for?
+bool takes_points(Index unknowns, Index rows);
+
+/// The most unknowns.
+constexpr Index most_unknowns = 32;
+
+}  // namespace galvi
