@@ -95,7 +95,7 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
                           threads = getOption("galvi.threads", 2), backend = "auto",
                           keep_factor = FALSE, hyper_method = "lbfgs", hyper_design = "auto",
                           batch_rows = "auto", passes = NULL, step_rule = "natural", step_size = "auto",
-                          cluster = NULL, max_seconds = Inf, ...) {
+                          cluster = NULL, max_seconds = Inf, uncertainty = "auto", ...) {
   check_no_dots(list(...), setdiff(names(formals(galvi_control)), "..."), "galvi_control()")
   structure(list(
     tol = check_number(tol, "tol", 0, open_lower = TRUE),
@@ -121,7 +121,8 @@ galvi_control <- function(tol = 1e-7, max_iterations = 500, hyper_tol = 1e-6, hy
       check_number(x, arg, 0, open_lower = TRUE)
     }),
     cluster = check_cluster(cluster),
-    max_seconds = check_number(max_seconds, "max_seconds", 0, open_lower = TRUE, infinite = TRUE)
+    max_seconds = check_number(max_seconds, "max_seconds", 0, open_lower = TRUE, infinite = TRUE),
+    uncertainty = check_choice(uncertainty, c("auto", "factorised"), "uncertainty")
   ), class = "galvi_control")
 }
 

@@ -15,9 +15,10 @@ new_registry <- function(typed = new_typed()) {
   # may share `learned` and the range. guessed: is it a lengthscale whose start is a guess from the inputs? The
   # core then tries shorter ones first. limited: do ends of its range stand for limits of the model, such as a variance of
   # zero? family: other names of a family's parameter, NULL for terms; sd: is it a
-  # standard deviation, although it is not called so?
+  # standard deviation, although it is not called so? weak: the prior that its posterior has where none is typed; NULL
+  # for that of weak_priors().
   add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner, guessed = FALSE,
-                  limited = FALSE, family = NULL, sd = FALSE) {
+                  limited = FALSE, family = NULL, sd = FALSE, weak = NULL) {
     size <- length(value$value)
     if (size == 1L && is.null(dim(value$value))) {
       found <- typed$find(owner, parameter, term, family, value)
@@ -35,7 +36,8 @@ new_registry <- function(typed = new_typed()) {
       name = paste0(owner, ".", parameter), term = term, parameter = parameter,
       value = as.numeric(value$value), transform = transform, learned = rep_len(value$learned, size),
       lower = rep_len(lower, size), upper = rep_len(upper, size), prior = value$prior, size = size,
-      guessed = if (guessed) value$value else NA_real_, limited = limited, shape = dim(value$value)
+      guessed = if (guessed) value$value else NA_real_, limited = limited, shape = dim(value$value),
+      weak = weak
     )
     positions <- count + seq_len(size)
     count <<- count + size
@@ -71,6 +73,7 @@ expand_blocks <- function(blocks) {
     name = once("name"), term = once("term"), parameter = once("parameter"), value = each("value", numeric()),
     transform = once("transform"), learned = each("learned", logical()), lower = each("lower", numeric()),
     upper = each("upper", numeric()), prior = rep(lapply(blocks, `[[`, "prior"), sizes),
+    weak = rep(lapply(blocks, `[[`, "weak"), sizes),
     guessed = rep(vapply(blocks, `[[`, 0, "guessed"), sizes),
     limited = rep(vapply(blocks, `[[`, NA, "limited"), sizes),
     shape = stats::setNames(lapply(blocks[arrays], `[[`, "shape"), names[arrays])

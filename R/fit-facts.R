@@ -99,7 +99,7 @@ fixed_positions <- function(fit) {
 #' The states: a list of list(weight, posterior)
 #' @noRd
 fit_states <- function(fit) {
-  if (is.null(fit$states)) list(list(weight = 1, posterior = fit$posterior)) else fit$states
+  if (is.null(fit$states)) list(list(weight = 1, posterior = without_points(fit)$posterior)) else fit$states
 }
 
 state_weights <- function(fit) vapply(fit_states(fit), `[[`, 0, "weight")
@@ -108,7 +108,7 @@ state_weights <- function(fit) vapply(fit_states(fit), `[[`, 0, "weight")
 #' @noRd
 at_state <- function(fit, state) {
   fit$posterior <- state$posterior
-  fit["states"] <- NULL
+  fit[c("states", "points")] <- NULL
   fit
 }
 
@@ -187,6 +187,11 @@ with_thresholds_at_zero <- function(fit) {
     posterior
   }
   fit$posterior <- moved(fit$posterior)
+  if (has_points(fit)) {
+    own <- fit$points$at %in% at
+    fit$points$hyper[, own] <- fit$points$hyper[, own] + move
+    fit$points$factorised$mean <- fit$points$factorised$mean + move
+  }
   fit$states <- if (!is.null(fit$states)) lapply(fit$states, function(state) {
     state$posterior <- moved(state$posterior)
     state
@@ -201,6 +206,7 @@ with_thresholds_at_zero <- function(fit) {
   fit$hyper$estimate[shown] <- known$estimate + move
   fit$hyper$lwr[shown] <- known$estimate + move + reach(known$lwr)
   fit$hyper$upr[shown] <- known$estimate + move + reach(known$upr)
+  if (has_points(fit)) fit$hyper[shown, c("lwr", "upr")] <- hyper_limits(fit, c(0.025, 0.975))[at, ]
   # the others are distances from the one before
   first <- match(at[1L], fit$hyper_posterior$at)
   if (!is.na(first)) {

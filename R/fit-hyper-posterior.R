@@ -75,7 +75,7 @@ moves_alone <- function(posterior, core, values) {
 #' The rows of fit$hyper with limits of another level
 #' @noRd
 hyper_at_level <- function(fit, level) {
-  limits <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, tails(level))
+  limits <- hyper_limits(fit, tails(level))
   shown <- which(!in_array(fit$model$hyper))
   fit$hyper[c("lwr", "upr")] <- list(limits[shown, 1L], limits[shown, 2L])
   fit$hyper

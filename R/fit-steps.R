@@ -156,6 +156,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
     stop(if (is.null(failure)) e else failure)
   })
   core$curvature <- interval_positions(core$hyper)
+  if (!takes_joint(model$design)) control$uncertainty <- "factorised"
   labels <- if (!is_streamed(model)) frame_labels(model$data)
   result <- naming_rows(labels, with_progress(verbose, function(report) {
     as_read(with_memory(fit_size(core, method, control), threads = control$threads, {
@@ -168,6 +169,16 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
   out <- new_step("galvi_infer", result)
   if (!is.null(result$failure)) stop(with_posterior(passes$failure(), out))
   out
+}
+
+#' Can coefficients and hyperparameters be uncertain together (src/fit/fit.h)? Not where there are processes, fields or
+#' factors, nor for classes with linear predictors, whose coefficients have a joint posterior of their own.
+#' @noRd
+takes_joint <- function(design) {
+  of_groups <- function(spec) term_can(spec, "grouped") && is.null(spec$by) && !term_can(spec, "units")
+  specs <- all_specs(design)
+  fine <- vapply(specs, function(spec) identical(spec$type, fixed_label) || of_groups(spec), NA)
+  all(fine) && is.null(design$wide) && (length(design$others) || length(design$response$latents) < 2L)
 }
 
 #' @rdname modular

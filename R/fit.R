@@ -137,7 +137,10 @@ new_fit <- function(call, model, core, result) {
       loadings = if (!is.null(factors)) structure(factors$loadings, class = c("galvi_loadings", "loadings")),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
-      convergence = result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
+      convergence = c(
+        result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
+        list(uncertainty = result$uncertainty[names(result$uncertainty) != "points"])
+      ),
       stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted,
       backend = result$backend, cost = result$cost,
       starts = starts_table(reported_starts(result$starts, core), core$hyper),
@@ -150,7 +153,10 @@ new_fit <- function(call, model, core, result) {
     # readRDS() loads the package that this names, and with it the methods of print()
     namespace = topenv()
   )
-  fit <- with_thresholds_at_zero(as_mixture(with_y(fit)))
+  fit <- as_mixture(with_y(fit))
+  if (!is.null(result$uncertainty$points)) fit <- with_points(fit, result$uncertainty$points)
+  fit <- with_thresholds_at_zero(fit)
+  if (has_points(fit)) fit$hyper <- hyper_at_level(fit, 0.95)
   validate_fit(fit)
   notes <- find_notes(fit)
   if (length(notes)) {
@@ -238,12 +244,10 @@ hyper_table <- function(core, result) {
   status[hyper$learned & reported_bounds(core, result$hyper, result$at_bound)[shown]] <- "at bound"
   changed <- shown %in% reported_positions(core)
   range <- function(x) ifelse(is_relative(hyper) | changed, NA_real_, as.numeric(x))
-  quantiles <- hyper_quantiles(result$hyper_posterior, core, result$hyper, c(0.025, 0.5, 0.975))[shown, , drop = FALSE]
-  estimate <- as.numeric(reported_hyper(core, result$hyper)[shown])
-  if (!is.null(result$states)) estimate <- ifelse(is.na(quantiles[, 2L]), estimate, quantiles[, 2L])
+  quantiles <- hyper_quantiles(result$hyper_posterior, core, result$hyper, c(0.025, 0.975))[shown, , drop = FALSE]
   data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
-    estimate = estimate, lwr = quantiles[, 1L], upr = quantiles[, 3L], lower = range(hyper$lower),
+    estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = quantiles[, 1L], upr = quantiles[, 2L], lower = range(hyper$lower),
     upper = range(hyper$upper), status = as.character(status)
   )
 }

@@ -209,6 +209,10 @@ confint.galvi <- function(object, parm, level = 0.95, ...) {
 #' Quantiles of the coefficients' mixture of normals, in the order of vcov(): q x 2
 #' @noRd
 coefficient_limits <- function(fit, level) {
+  if (has_points(fit)) {
+    beta <- fixed_at_points(fit)
+    return(weighted_quantiles(t(beta), rep(1, ncol(beta)) %o% fit$points$weight, tails(level)))
+  }
   each <- function(f) matrix(unlist(by_state(fit, f)), ncol = length(fit_states(fit)))
   mean <- each(coefficient_means)
   sd <- each(function(view) sqrt(diag(vcov.galvi(view))))
@@ -218,9 +222,15 @@ coefficient_limits <- function(fit, level) {
 
 #' @rdname coef.galvi
 #' @export
-vcov.galvi <- function(object, complete = TRUE, ...) {
+vcov.galvi <- function(object, complete = TRUE, full = FALSE, ...) {
   refuse_dots(list(...), vcov.galvi, "vcov()")
   check_flag(complete, "complete")
+  if (check_flag(full, "full")) return(full_covariance(object))
+  if (has_points(object)) {
+    V <- weighted_moments(fixed_at_points(object), object$points$weight)$covariance
+    names <- names(coef.galvi(object))
+    return(structure(V, dimnames = list(names, names)))
+  }
   if (!is.null(object$states)) {
     return(mixture_covariance(by_state(object, coefficient_means), by_state(object, vcov.galvi), state_weights(object)))
   }
@@ -250,4 +260,61 @@ block_diagonal <- function(blocks) {
   V <- matrix(0, length(names), length(names), dimnames = list(names, names))
   for (block in blocks) V[rownames(block), rownames(block)] <- block
   V
+}
+
+#' The covariance of coefficients and, after them, of the learned hyperparameters on the scale of their search
+#' @noRd
+full_covariance <- function(fit) {
+  hyper <- fit$model$hyper
+  learned <- which(hyper$learned & !in_array(hyper))
+  names <- c(rownames(vcov.galvi(fit)), searched_names(hyper, learned))
+  if (has_points(fit)) {
+    known <- match(learned, fit$points$at)
+    theta <- unconstrained_hyper(hyper, hyper_at_points(fit))[, fit$points$at[known], drop = FALSE]
+    V <- weighted_moments(cbind(fixed_at_points(fit), theta), fit$points$weight)$covariance
+    return(structure(V, dimnames = list(names, names)))
+  }
+  states <- fit_states(fit)
+  V <- matrix(0, length(names), length(names), dimnames = list(names, names))
+  q <- length(names) - length(learned)
+  posterior <- fit$hyper_posterior
+  if (length(states) > 1L) {
+    values <- do.call(rbind, lapply(states, function(state) state$posterior$hyper))
+    theta <- unconstrained_hyper(hyper, reported_hyper(fit$model, values))[, learned, drop = FALSE]
+    means <- Map(c, by_state(fit, coefficient_means), split(theta, row(theta)))
+    V[] <- mixture_covariance(means, by_state(fit, function(view) {
+      own <- V
+      own[seq_len(q), seq_len(q)] <- vcov.galvi(view)
+      own
+    }), state_weights(fit))
+    return(V)
+  }
+  V[seq_len(q), seq_len(q)] <- vcov.galvi(fit)
+  V[q + seq_along(learned), q + seq_along(learned)] <- NA_real_
+  if (!is.null(posterior)) {
+    free <- match(posterior$at[posterior$free], learned)
+    V[q + free, q + free] <- tcrossprod(posterior$axes)
+  }
+  V[seq_len(q), q + seq_along(learned)] <- V[q + seq_along(learned), seq_len(q)] <- 0
+  V
+}
+
+# log(gaussian.variance), atanh((x | g).cor.x): names on the scale of the search.
+searched_names <- function(hyper, at) {
+  ends <- transform_ends(hyper$transform[at])
+  ifelse(!is.finite(ends$low), hyper$name[at], sprintf(ifelse(is.finite(ends$high), ifelse(ends$low < 0, "atanh(%s)",
+    "logit(%s)"), "log(%s)"), hyper$name[at]))
+}
+
+# S x H on that scale, each by itself.
+unconstrained_hyper <- function(hyper, values) {
+  ends <- transform_ends(hyper$transform)
+  for (h in seq_along(hyper$value)) {
+    if (!is.finite(ends$low[h]) || hyper$transform[h] == "above") next
+    if (is.finite(ends$high[h])) {
+      share <- (values[, h] - ends$low[h]) / (ends$high[h] - ends$low[h])
+      values[, h] <- if (ends$low[h] < 0) stats::qlogis(share) / 2 else stats::qlogis(share)
+    } else values[, h] <- log(values[, h] - ends$low[h])
+  }
+  values
 }

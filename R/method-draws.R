@@ -82,7 +82,7 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
   prob <- check_level(prob, "prob")
   hyper <- object$model$hyper
   shown <- which(!in_array(hyper) & hyper$learned)
-  theta <- hyper_quantiles(object$hyper_posterior, object$model, object$posterior$hyper, tails(prob))
+  theta <- hyper_limits(object, tails(prob))
   out <- rbind(coefficient_limits(object, prob), theta[shown, , drop = FALSE])
   names <- c(coefficient_names(object), hyper$name[shown])
   dimnames(out) <- list(names, paste0(format(100 * tails(prob), trim = TRUE, digits = 3), "%"))
@@ -113,7 +113,8 @@ as_draws.galvi <- function(x, ndraws = 1000, ...) {
   names <- coefficient_names(x)
   coefficients <- matrix(0, ndraws, length(names), dimnames = list(NULL, names))
   states <- fit_states(x)
-  for (s in if (length(names)) unique(plan$state)) {
+  if (has_points(x)) coefficients[] <- fixed_at_points(x)[plan$state, , drop = FALSE]
+  for (s in if (length(names) && !has_points(x)) unique(plan$state)) {
     view <- at_state(x, states[[s]])
     at <- which(plan$state == s)
     root <- covariance_root(vcov.galvi(view))

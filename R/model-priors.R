@@ -289,28 +289,32 @@ apply_start <- function(hyper, start, level = numeric(length(hyper$value)), chan
 
 #' Weak priors of learned hyperparameters that have none: without one a posterior need not be proper
 #'
-#' Where learning starts by default times a log-normal factor, between 1/50 and 50 with probability 0.95, for what is
-#' positive; uniform for shares and correlations. Thresholds are left: every class has observations.
+#' Estimates do not have them, but the posterior of what is learned does: standard deviations, intervals, draws and
+#' `hyper = "integrate"`. Standard deviations of groups are half_normal(10 s), with s that of the predictor's values
+#' over the standard deviation of the column (the terms' own `weak`), and other positive numbers are where learning
+#' starts by default times a log-normal factor, between 1/50 and 50 with probability 0.95; shares and correlations are
+#' uniform. Thresholds are left: every class has observations.
+#' @return The table with the column `weak`, NULL where there is a typed prior or nothing is learned.
 #' @noRd
-proper_priors <- function(hyper) {
+weak_priors <- function(hyper) {
   facts <- core_facts$transform
   low <- fact(facts, hyper$transform, "lower")
   high <- fact(facts, hyper$transform, "upper")
-  bare <- hyper$learned & !in_array(hyper) & vapply(hyper$prior, is.null, NA) & !is_relative(hyper)
-  for (h in which(bare & is.finite(low))) {
-    hyper$prior[[h]] <- if (is.finite(high[h])) {
-      list(type = "uniform", width = high[h] - low[h])
-    } else {
-      unclass(log_normal(log(hyper$value[h]), 2))
-    }
-  }
+  bare <- hyper$learned & !in_array(hyper) & vapply(hyper$prior, is.null, NA)
+  hyper$weak <- lapply(seq_along(hyper$value), function(h) {
+    if (!bare[h]) return(NULL)
+    if (!is.null(hyper$weak[[h]])) return(hyper$weak[[h]])
+    if (!is.finite(low[h]) || is_relative(hyper)[h]) return(NULL)
+    if (is.finite(high[h])) return(list(type = "uniform", width = high[h] - low[h]))
+    unclass(log_normal(log(hyper$value[h]), 2))
+  })
   hyper
 }
 
-#' The priors of a fit with those that proper_priors() has added, by the hyperparameters' names
+#' The priors of a fit with those that weak_priors() has added, by the hyperparameters' names
 #' @noRd
 with_hyper_priors <- function(priors, hyper, added) {
-  own <- lapply(hyper$prior[added], function(prior) {
+  own <- lapply(hyper$weak[added], function(prior) {
     if (prior$type == "uniform") return(new_value("uniform", width = prior$width))
     do.call(new_value, prior)
   })

@@ -37,11 +37,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   level[likelihood$hyper$thresholds] <- start_level(start, built[[1L]]$fixed$spec$coding)
   terms <- lapply(built, `[[`, "terms")
   axes <- term_axes(lapply(unlist(terms, recursive = FALSE), `[[`, "term"))
-  if (treatment == "integrate") {
-    bare <- table$prior
-    table <- proper_priors(table)
-    added <- which(!mapply(identical, bare, table$prior))
-  }
+  table <- weak_priors(table)
   model <- new_model_list(
     design, design$offset, designs = lapply(built, `[[`, "rows"),
     predictors = if (length(others)) {
@@ -58,7 +54,9 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   priors <- structure(unlist(lapply(built, `[[`, "priors"), recursive = FALSE), class = "galvi_priors")
   check_proper(priors, model, design)
   # those of effects on other axes are no priors of what is printed
-  added <- if (treatment == "integrate") setdiff(added, unlist(lapply(axes, `[`, c("sd", "cor"))))
+  added <- if (treatment == "integrate") {
+    setdiff(which(!vapply(table$weak, is.null, NA)), unlist(lapply(axes, `[`, c("sd", "cor"))))
+  }
   if (length(added)) priors <- with_hyper_priors(priors, table, added)
   priors <- structure(c(unclass(priors), typed$record()), class = "galvi_priors")
   new_step("galvi_model", c(model, list(

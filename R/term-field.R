@@ -170,7 +170,9 @@ field_hyper.field_term <- function(spec, context) {
   lapply(split(parameters, factor(parameters$name, parameters$name)), function(parameter) {
     name <- parameter$name
     given <- spec$settings[[name]]
-    add <- function(entry, unit) add_field_parameter(spec, context$registry, parameter, entry, unit)
+    add <- function(entry, unit, weak = NULL) {
+      add_field_parameter(spec, context$registry, parameter, entry, unit, weak)
+    }
     if (!parameter$relative) {
       share <- if (is.null(given)) formals(field_definition(spec))[[name]] else given
       return(add(as_share(share, name, parameter$transform), 1))
@@ -178,20 +180,22 @@ field_hyper.field_term <- function(spec, context) {
     # learning that starts far below the response's variance finds the bound flat
     default <- if (context$held) 1 else context$default_variance
     entry <- as_parameter(given, name, default, what = "argument")
-    add(entry, c(context$default_variance / unit_variance(spec), entry$value))
+    unit <- context$default_variance / unit_variance(spec)
+    add(entry, c(unit, entry$value), list(type = "half_normal", sd = 10 * sqrt(unit), quantity = "root"))
   })
 }
 
 #' Registers a parameter of a field: one number, or one for each level of `by` where these have their own
 #' @param entry list(value, learned, prior)
 #' @param unit The range that is searched is the parameter's own times the range of these.
+#' @param weak The prior that its posterior has where none is typed.
 #' @return Positions in the table.
 #' @noRd
-add_field_parameter <- function(spec, registry, parameter, entry, unit) {
+add_field_parameter <- function(spec, registry, parameter, entry, unit, weak = NULL) {
   owners <- if (spec$by_hyper == "each") sprintf("%s[%s]", spec$label, spec$by_levels) else spec$label
   range <- range(unit) * c(parameter$lower, parameter$upper)
   vapply(owners, registry$add, 1L, parameter$name, entry, range[1L], range[2L], parameter$transform,
-    term = spec$label, limited = parameter$limited, USE.NAMES = FALSE)
+    term = spec$label, limited = parameter$limited, weak = weak, USE.NAMES = FALSE)
 }
 
 # Calls of the terms that are fields, such as iid(g) and gmrf(g, graph): their arguments and inputs.

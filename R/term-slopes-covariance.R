@@ -14,10 +14,11 @@ group_prior <- function(context, label, what) {
 slopes_hyper <- function(spec, W, context) {
   check_group_prior(context$group_prior[[spec$label]], spec$label)
   facts <- core_facts$field[[spec$model]]
-  add <- function(parameter, entry, what, transform, unit = 1) {
+  add <- function(parameter, entry, what, transform, unit = 1, weak = NULL) {
     fact <- facts[facts$name == what, ]
     range <- range(unit) * c(fact$lower, fact$upper)
-    context$registry$add(spec$label, parameter, entry, range[1L], range[2L], transform, limited = fact$limited)
+    context$registry$add(spec$label, parameter, entry, range[1L], range[2L], transform, limited = fact$limited,
+      weak = weak)
   }
   # an effect of this size moves the linear predictor by as much as the response varies
   unit <- sqrt(context$default_variance) / sqrt(colMeans(W^2))
@@ -26,15 +27,17 @@ slopes_hyper <- function(spec, W, context) {
     default <- if (context$held) 1 else unit[k]
     entry <- as_parameter(given[[k]], sprintf("sd of %s", spec$columns[k]), learn(default), number = "hold",
       variance = FALSE, sd = TRUE)
-    add(paste0("sd.", spec$columns[k]), entry, "sd", "log", c(unit[k], entry$value))
+    add(paste0("sd.", spec$columns[k]), entry, "sd", "log", c(unit[k], entry$value),
+      list(type = "half_normal", sd = 10 * unit[k], quantity = "sd"))
   }, 1L)
   if (spec$model == "diagonal") return(list(sd = sd))
   cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"))
   names <- correlation_names(spec$columns)
+  uniform <- slope_correlations(spec, list(given = TRUE, value = lkj(1)))$prior
   list(sd = sd, cor = vapply(seq_along(names), function(i) {
     entry <- list(value = cor$value[i], learned = cor$learned, prior = cor$prior[[i]])
     # the first is its own partial correlation
-    add(paste0("cor.", names[i]), entry, "cor", if (i == 1L) "atanh" else "partial")
+    add(paste0("cor.", names[i]), entry, "cor", if (i == 1L) "atanh" else "partial", weak = uniform[[i]])
   }, 1L))
 }
 

@@ -45,6 +45,7 @@ classes_of_core <- function(fit, marginals, second) {
     return(list(mean = none, second = none))
   }
   states <- marginal_states(fit, marginals)
+  if (inherits(states, "galvi_points")) return(classes_at_points(fit, states, levels, second))
   parts <- lapply(states, function(state) {
     view <- at_hyper(fit, state$hyper)
     out <- if (is.null(state$between)) {
@@ -62,6 +63,21 @@ classes_of_core <- function(fit, marginals, second) {
   list(
     mean = `colnames<-`(out$probability / sums, levels),
     second = if (second) `colnames<-`(out$second, levels)
+  )
+}
+
+# The same where the posterior is points.
+classes_at_points <- function(fit, points, levels, second) {
+  out <- average_states(points, function(state) {
+    p <- independent_classes(fit$model$likelihood, at_hyper(fit, state$hyper), state$mean, state$variance, FALSE)$probability
+    if (second) cbind(p, p^2) else p
+  })
+  out <- matrix(out, ncol = (1L + second) * length(levels))
+  own <- seq_along(levels)
+  p <- out[, own, drop = FALSE]
+  list(
+    mean = `colnames<-`(p / rowSums(p), levels),
+    second = if (second) `colnames<-`(out[, -own, drop = FALSE], levels)
   )
 }
 

@@ -220,6 +220,7 @@ with_level <- function(fit, marginals) {
   level <- or_else(fit$design$level, 0)
   if (level == 0) return(marginals)
   marginals$mean <- marginals$mean + level
+  if (!is.null(marginals$points)) marginals$points$offset <- marginals$points$offset + level
   if (length(marginals$states)) marginals$states <- lapply(marginals$states, function(state) {
     state$mean <- state$mean + level
     state

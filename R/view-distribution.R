@@ -34,8 +34,8 @@ quantile_limits <- function(fit, target, marginals, p, level) {
   tails <- c(tails(level)[1L], 0.5, tails(level)[2L])
   if (target$n == 0L) return(matrix(numeric(), 0L, 3L))
   if (n_predictors(fit) > 1L) return(quantile_limits_of_all(fit, target, marginals, p, tails))
-  quantile <- function(fit, eta) {
-    response_moment(fit, certain(eta), "quantile", size = target$size, probability = p)
+  quantile <- function(fit, eta, rows) {
+    response_moment(fit, certain(eta), "quantile", size = target$size[rows], probability = p)
   }
   limits <- limits_of(fit, marginals, level, quantile)
   # an interval of probability zero is at the median
@@ -61,8 +61,8 @@ predict_density <- function(fit, target, options) {
 predict_tail <- function(tail, fit, target, options) {
   check_no_classes(fit, "A distribution function")
   marginals <- latent_marginals(fit, target)
-  at <- function(fit, marginals, y) {
-    response_moment(fit, marginals, tail, size = target$size, y = in_trials(fit, target, y))
+  at <- function(fit, marginals, y, rows = seq_len(target$n)) {
+    response_moment(fit, marginals, tail, size = target$size[rows], y = in_trials(fit, target, y)[rows])
   }
   names <- format(options$at, trim = TRUE, digits = 7)
   columns <- lapply(options$at, function(y) at(fit, marginals, y))
@@ -74,7 +74,7 @@ predict_tail <- function(tail, fit, target, options) {
     limit <- function(j) as.vector(known[[j]])
   } else {
     limits <- lapply(options$at, function(y) {
-      limits_of(fit, marginals, options$level, function(fit, eta) at(fit, certain(eta), y))
+      limits_of(fit, marginals, options$level, function(fit, eta, rows) at(fit, certain(eta), y, rows))
     })
     limit <- function(j) unlist(lapply(limits, function(x) x[, j]))
   }
@@ -121,6 +121,7 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
     function(state) state_moment(fit, state, what, at, size, y., probability., censoring, counts)
   }
   states <- marginal_states(fit, marginals)
+  if (inherits(states, "galvi_points")) return(point_response(fit, states, what, of, size, probability))
   if (length(states) == 1L) return(of(what)(states[[1L]]))
   switch(what,
     mean = , cdf = , upper = average_states(states, of(what)),
@@ -138,17 +139,52 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
   )
 }
 
-#' @param at Which rows.
+#' The same where the posterior is points: given these everything is known but the response
+#' @noRd
+point_response <- function(fit, points, what, of, size, probability) {
+  if (what %in% c("mean", "cdf", "upper")) return(average_states(points, of(what)))
+  if (what == "quantile") {
+    return(point_response_quantile(fit, points, of, if (is.null(probability)) 0.5 else probability))
+  }
+  if (!what %in% c("mean_variance", "variance")) return(log_average_states(points, of(what)))
+  trials <- if (what == "variance" && !is.null(size)) trials_of(fit, list(size = size)) else 1
+  # about a mean, so that no digits are lost
+  centre <- trials * of_means(points, of("mean"))
+  moments <- average_states(points, function(state) {
+    away <- rep_len(trials, length(centre))[state$rows] * of("mean")(state) - centre[state$rows]
+    cbind(away, away^2, if (what == "variance") of("variance")(state))
+  })
+  moments <- matrix(moments, length(centre))
+  out <- pmax(0, moments[, 2L] - moments[, 1L]^2)
+  if (what == "variance") out + moments[, 3L] else out
+}
+
+# f at the mean of the points' coefficients and hyperparameters.
+of_means <- function(points, f) {
+  mean <- function(x) matrix(crossprod(x, points$weight), 1L)
+  points$coefficients <- lapply(points$coefficients, mean)
+  points$hyper <- mean(points$hyper)
+  points$weight <- 1
+  average_points(points, f)
+}
+
+#' @param at Which rows; those of a state of points are `state$rows`, again and again.
 #' @noRd
 state_moment <- function(fit, state, what, at, size, y, probability, censoring, counts) {
-  if (!is.null(fit$parameter)) return(parameter_moment(fit$family$link, state$mean[at, ], state$variance[at, ], what))
-  n <- length(at)
+  known <- is.null(state$rows)
+  own <- if (known) at else seq_len(nrow(state$mean))
+  if (!known) at <- state$rows
+  if (!is.null(fit$parameter)) return(parameter_moment(fit$family$link, state$mean[own, ], state$variance[own, ], what))
+  n <- length(own)
+  # as many as there are rows of eta, which may be those of several points
+  all <- rep_len(at, n)
   as_galvi_error(predict_response(
     fit$model$likelihood, state$hyper,
-    size = if (is.null(size)) rep(1, n) else size[at], y = if (is.null(y)) numeric(n) else rep_len(y, max(at))[at],
-    mean = state$mean[at, , drop = FALSE], variance = state$variance[at, , drop = FALSE],
+    size = if (is.null(size)) rep(1, n) else rep_len(size, max(at))[all],
+    y = if (is.null(y)) numeric(n) else rep_len(y, max(at))[all],
+    mean = state$mean[own, , drop = FALSE], variance = state$variance[own, , drop = FALSE],
     what = what, probability = if (is.null(probability)) 0.5 else probability,
-    censoring = take_rows_of(censoring, at), counts = take_rows_of(counts, at)
+    censoring = take_rows_of(censoring, all), counts = take_rows_of(counts, all)
   ))
 }
 
@@ -174,3 +210,29 @@ mixture_response_quantile <- function(fit, states, of, p) {
   if (is_discrete(fit)) return(least_whole(cdf, lower, upper, p))
   rising_root(function(x, at) cdf(x, at) - p, lower, upper)
 }
+
+#' The same where the posterior is points, of which some hundred are enough beside the noise of a response
+#' @noRd
+point_response_quantile <- function(fit, points, of, p) {
+  points <- thinned_points(points)
+  n <- nrow(points$offset)
+  p <- rep_len(p, n)
+  ends <- by_point_rows(points, function(own, at) {
+    row_range(point_values(own, at, of("quantile", probability. = p)))
+  })
+  cdf <- function(x, at) {
+    y <- numeric(n)
+    y[at] <- x
+    average_points(point_rows(points, at), function(state) {
+      state$rows <- at[state$rows]
+      of("cdf", y. = y)(state)
+    })
+  }
+  lower <- ends[, 1L]
+  upper <- ends[, 2L]
+  upper[!is.finite(lower) | !is.finite(upper)] <- lower[!is.finite(lower) | !is.finite(upper)]
+  if (is_discrete(fit)) return(least_whole(function(x, at) cdf(x, at) - p[at], lower, upper, 0))
+  rising_root(function(x, at) cdf(x, at) - p[at], lower, upper)
+}
+
+row_range <- function(x) cbind(row_min(x), row_max(x))

@@ -82,6 +82,10 @@ draw_plan <- function(fit, n) {
   posterior <- fit$hyper_posterior
   values <- fit$posterior$hyper
   state <- rep(1L, n)
+  if (has_points(fit)) {
+    at <- drawn_points(fit$points$weight, n)
+    return(list(state = at, hyper = point_hyper(fit)[at, , drop = FALSE]))
+  }
   if (is.null(posterior)) return(list(state = state, hyper = matrix(values, n, length(values), byrow = TRUE)))
   resampled <- !is.null(posterior$design)
   count <- if (resampled) min(max(20L * n, 2000L), 50000L) else n
@@ -89,6 +93,13 @@ draw_plan <- function(fit, n) {
   drawn <- if (resampled) sample.int(count, n, TRUE, points$weight) else seq_len(n)
   if (length(fit_states(fit)) > 1L) state <- nearest_states(points$z[drawn, , drop = FALSE], posterior)
   list(state = state, hyper = natural_hyper(fit$model, values, points$x[drawn, , drop = FALSE]))
+}
+
+#' n of the points, each as often as it weighs but for less than one, in random order
+#' @noRd
+drawn_points <- function(weight, n) {
+  at <- findInterval((seq_len(n) - stats::runif(1L)) / n, cumsum(weight)) + 1L
+  pmin(at, length(weight))[sample.int(n)]
 }
 
 #' A state for each row of z: as many of each as a draw by the weights gives, those far from the centre first
@@ -129,10 +140,13 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
     at <- model_and_rows(fit, target$rows)
     with_memory(draws_size(fit, n, ndraws, width), threads = fit$control$threads, {
       out <- empty()
+      points <- if (has_points(fit)) points_at(fit, target$rows, n)
       for (s in unique(plan)) {
-        view <- at_state(fit, fit_states(fit)[[s]])
         own <- which(plan == s)
-        eta <- if (is_coupled(view)) coupled_draws(view, at$rows, length(own)) else {
+        view <- if (is.null(points)) at_state(fit, fit_states(fit)[[s]]) else at_hyper(fit, points$hyper[s, ])
+        eta <- if (!is.null(points)) drawn_eta(one_point(points, s), length(own)) else if (is_coupled(view)) {
+          coupled_draws(view, at$rows, length(own))
+        } else {
           draw_latent(at$model, view$posterior, at$rows, length(own), fit$control$threads)
         }
         # some draws at a time, which needs less memory

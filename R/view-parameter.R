@@ -36,6 +36,11 @@ parameter_moment <- function(link, mean, variance, what) {
 #' another predictor, it depends on all.
 #' @noRd
 limits_of_all <- function(fit, marginals, level) {
+  if (!is.null(marginals$points)) {
+    return(point_quantiles(marginals$points, tails(level), function(state) {
+      response_moment(at_hyper(fit, state$hyper), state[c("mean", "variance")], "mean")
+    }))
+  }
   at <- function(view, eta, others) response_moment(view, known_predictors(eta, others), "mean")
   zeros <- length(always_predicted(fit$family)) > 0L
   if (family_type(fit$family)$times || zeros && n_predictors(fit) > 2L) {
@@ -77,6 +82,13 @@ known_predictors <- function(eta, others) {
 tail_limits_of_all <- function(fit, tail, target, marginals, options) {
   if (target$n == 0L) return(rep(list(matrix(numeric(), 0L, length(options$at))), 2L))
   columns <- lapply(options$at, function(t) {
+    if (!is.null(marginals$points)) {
+      return(point_quantiles(marginals$points, tails(options$level), function(state) {
+        response_moment(at_hyper(fit, state$hyper), state[c("mean", "variance")], tail,
+          rep_len(target$size[state$rows], nrow(state$mean)),
+          rep_len(in_trials(fit, target, t)[state$rows], nrow(state$mean)))
+      }))
+    }
     log_odds <- function(view, row, eta, others) {
       given <- known_predictors(eta, others)
       part <- function(what) {
@@ -97,6 +109,13 @@ tail_limits_of_all <- function(fit, tail, target, marginals, options) {
 #' @return N* x length(tails).
 #' @noRd
 quantile_limits_of_all <- function(fit, target, marginals, p, tails) {
+  if (!is.null(marginals$points)) {
+    limits <- point_quantiles(marginals$points, tails, function(state) {
+      response_moment(at_hyper(fit, state$hyper), state[c("mean", "variance")], "quantile",
+        rep_len(target$size[state$rows], nrow(state$mean)), probability = p)
+    })
+    return(if (is_discrete(fit)) ceiling(limits - 1e-9) else limits)
+  }
   size <- function(row, eta) rep(target$size[row], length(eta))
   if (!is_discrete(fit)) {
     to <- if (family_type(fit$family)$times) log else identity

@@ -101,6 +101,10 @@ list_rows <- function(rows, most = 8L) {
 response_sd <- function(fit, marginals) {
   if (!is_volatility(fit)) return(sqrt(response_moment(fit, marginals, "mean_variance")))
   states <- marginal_states(fit, marginals)
+  if (inherits(states, "galvi_points")) {
+    mean <- average_states(states, function(state) exp(state$mean[, 1L] / 2))
+    return(sqrt(pmax(0, average_states(states, function(state) exp(state$mean[, 1L])) - mean^2)))
+  }
   parts <- lapply(states, function(state) {
     m <- state$mean[, 1L]
     v <- state$variance[, 1L]
@@ -121,7 +125,7 @@ response_limits <- function(fit, marginals, level) {
 
 #' E[y | eta]: the mean under a q without variance
 #' @noRd
-response_given <- function(fit, eta) {
+response_given <- function(fit, eta, rows = NULL) {
   response_mean(fit, certain(eta))
 }
 
@@ -155,6 +159,7 @@ drop_latent <- function(x) if (ncol(x) == 1L) as.vector(x) else x
 #' @noRd
 credible_limits <- function(marginals, level) {
   states <- marginals$states
+  if (!is.null(marginals$points)) return(point_quantiles(marginals$points, tails(level)))
   if (is.null(states)) {
     sd <- sqrt(marginals$variance[, 1L])
     return(outer(sd, stats::qnorm(tails(level))) + marginals$mean[, 1L])

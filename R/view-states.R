@@ -45,14 +45,16 @@ mixture_marginals <- function(fit, parts, weights = state_weights(fit)) {
 #' The marginals at the observations
 #' @noRd
 fitted_marginals <- function(fit) {
+  if (has_points(fit)) return(c(fit$posterior[c("mean", "variance")], list(points = fitted_points_of(fit))))
   mixture_marginals(fit, by_state(fit, function(view) {
     if (is_coupled(view)) coupled_marginals(view) else view$posterior[c("mean", "variance")]
   }))
 }
 
-#' The marginals by state, one or several
+#' The marginals by state, one or several; or their points, of which average_states() and others know
 #' @noRd
 marginal_states <- function(fit, marginals) {
+  if (!is.null(marginals$points)) return(structure(marginals$points, class = "galvi_points"))
   if (!is.null(marginals$states)) return(marginals$states)
   own <- intersect(c("mean", "variance", "between"), names(marginals))
   list(c(list(weight = 1, hyper = fit$posterior$hyper), marginals[own]))
@@ -74,18 +76,27 @@ map_marginals <- function(marginals, f, of_weights = identity) {
 }
 
 marginal_rows <- function(marginals, at) {
+  if (!is.null(marginals$points)) marginals$points <- point_rows(marginals$points, at)
   map_marginals(marginals, function(x) x[at, , drop = FALSE], function(w) w[at])
 }
 
-marginal_latent <- function(marginals, k) map_marginals(marginals, function(x) x[, k, drop = FALSE])
+marginal_latent <- function(marginals, k) {
+  if (!is.null(marginals$points)) marginals$points <- point_latent(marginals$points, k)
+  map_marginals(marginals, function(x) x[, k, drop = FALSE])
+}
 
 #' sum_s w_s f(state s), f a vector or matrix with a row per row of the marginals
+#' @param f Of points it is asked for some rows of the marginals at a time, `state$rows`, again and again for each point.
 #' @noRd
-average_states <- function(states, f) Reduce(`+`, lapply(states, function(state) state$weight * f(state)))
+average_states <- function(states, f) {
+  if (inherits(states, "galvi_points")) return(average_points(states, f))
+  Reduce(`+`, lapply(states, function(state) state$weight * f(state)))
+}
 
 #' log sum_s w_s exp(f(state s))
 #' @noRd
 log_average_states <- function(states, f) {
+  if (inherits(states, "galvi_points")) return(average_points(states, f, log = TRUE))
   if (length(states) == 1L) return(f(states[[1L]]))
   values <- vapply(states, function(state) log(state$weight) + f(state), numeric(nrow(states[[1L]]$mean)))
   values <- matrix(values, ncol = length(states))
@@ -170,20 +181,27 @@ least_whole <- function(cdf, lower, upper, p) {
 
 #' Limits of a function of eta, K = 1, that is monotone in it: quantiles of its mixture, N x 2
 #'
-#' @param f f(fit, eta): N values; it may depend on the fit's hyperparameters.
+#' @param f f(fit, eta, rows): N values; it may depend on the fit's hyperparameters. rows: which of the marginals' rows
+#'   eta is of, again and again where it is longer.
 #' @noRd
 limits_of <- function(fit, marginals, level, f) {
+  if (!is.null(marginals$points)) {
+    return(point_quantiles(marginals$points, tails(level), function(state) {
+      f(at_hyper(fit, state$hyper), state$mean[, 1L], state$rows)
+    }))
+  }
+  rows <- seq_len(nrow(marginals$mean))
   eta <- credible_limits(marginals, level)
   states <- marginal_states(fit, marginals)
   views <- lapply(states, function(state) at_hyper(fit, state$hyper))
-  ends <- lapply(views, function(view) cbind(f(view, eta[, 1L]), f(view, eta[, 2L])))
+  ends <- lapply(views, function(view) cbind(f(view, eta[, 1L], rows), f(view, eta[, 2L], rows)))
   alike <- vapply(ends, function(x) isTRUE(all.equal(x, ends[[1L]], tolerance = 1e-12)), NA)
   if (all(alike)) return(cbind(row_min(ends[[1L]]), row_max(ends[[1L]])))
   z <- seq(-6, 6, by = 0.1)
   share <- diff(stats::pnorm(c(-Inf, z[-1L] - 0.05, Inf)))
   values <- Map(function(view, state) {
     sd <- sqrt(state$variance[, 1L])
-    vapply(z, function(z) f(view, state$mean[, 1L] + sd * z), numeric(length(sd)))
+    vapply(z, function(z) f(view, state$mean[, 1L] + sd * z, rows), numeric(length(sd)))
   }, views, states)
   weights <- lapply(states, function(state) outer(rep_len(state$weight, nrow(eta)), share))
   weighted_quantiles(matrix(unlist(values), nrow(eta)), matrix(unlist(weights), nrow(eta)), tails(level))
@@ -193,7 +211,7 @@ limits_of <- function(fit, marginals, level, f) {
 #' @noRd
 at_hyper <- function(fit, hyper) {
   fit$posterior$hyper <- hyper
-  fit["states"] <- NULL
+  fit[c("states", "points")] <- NULL
   fit
 }
 
@@ -203,6 +221,7 @@ at_hyper <- function(fit, hyper) {
 #' The fit as its bound and its sites know it
 #' @noRd
 factorised_view <- function(fit) {
+  fit <- without_points(fit)
   if (!is_coupled(fit)) return(fit)
   as_mixture(with_states(fit, function(view) {
     latent <- view$posterior$factorised

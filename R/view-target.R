@@ -59,6 +59,7 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
     return(list(mean = none, variance = none, terms = list(mean = no_terms, variance = no_terms),
       covariance = rep(list(matrix(0, n, n)), n_latents(fit))))
   }
+  if (has_points(fit)) return(points_latent(fit, rows, n, terms, covariance))
   at <- model_and_rows(fit, rows)
   want <- list(variance = variance, terms = terms, covariance = covariance, threads = fit$control$threads)
   parts <- with_memory(prediction_size(fit, n, covariance), threads = want$threads, {
@@ -72,6 +73,21 @@ latent_at <- function(fit, rows, n, variance = TRUE, terms = FALSE, covariance =
       mixture_covariance(lapply(parts, function(p) p$mean[, k]), lapply(parts, function(p) p$covariance[[k]]), weights)
     })
   }
+  out
+}
+
+#' The same for a posterior of points; its marginals have them
+#' @noRd
+points_latent <- function(fit, rows, n, terms, covariance) {
+  points <- points_at(fit, rows, n)
+  out <- c(point_moments(points), list(points = points))
+  if (terms) {
+    count <- length(prior_terms(fit$model))
+    each <- lapply(seq_len(count), function(t) point_moments(points_at(fit, rows, n, term = t)))
+    shape <- function(what) aperm(array(unlist(lapply(each, `[[`, what)), c(n, n_latents(fit), count)), c(1L, 3L, 2L))
+    out$terms <- list(mean = shape("mean"), variance = shape("variance"))
+  }
+  if (covariance) out$covariance <- lapply(seq_len(n_latents(fit)), function(k) point_covariance(points, k))
   out
 }
 
@@ -103,8 +119,9 @@ extended_model <- function(model, rows) {
 latent_marginals <- function(fit, target) {
   if (!is.null(target$marginals)) return(with_between(fit, target$marginals, target$rows))
   latent <- latent_at(fit, target$rows, target$n)
-  marginals <- latent[intersect(c("mean", "variance", "states"), names(latent))]
+  marginals <- latent[intersect(c("mean", "variance", "states", "points"), names(latent))]
   marginals$mean <- marginals$mean + target$offset
+  if (!is.null(marginals$points)) marginals$points$offset <- marginals$points$offset + target$offset
   marginals$states <- lapply(marginals$states, function(state) {
     state$mean <- state$mean + target$offset
     state

@@ -66,7 +66,8 @@ const std::map<std::string, Quantity>& quantities() {
 
 }  // namespace
 
-// `mean` is N x K; `size`, `y` and `probability` are recycled to its rows and `variance` to its length; y is
+// `hyper` is one set of all hyperparameters, or a matrix with a set in each row: the first of as many equal parts of the
+// rows has the first of them, and so on. `mean` is N x K; `size`, `y` and `probability` are recycled to its rows and `variance` to its length; y is
 // used by "log_density", "deviance" (with `mean` as eta), "cdf" and "upper" (the probability of more), probability by
 // "quantile". With
 // `censoring` (N x 3, the model list's) the log density is that of censored and truncated responses, with `counts`
@@ -81,9 +82,13 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
   const auto quantity = quantities().find(what);
   if (quantity == quantities().end())
     throw std::invalid_argument("unknown predictive quantity \"" + what + "\"");
-  const auto l = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
-  const R_xlen_t K = l->latents(), N = mean.size() / K;
+  const R_xlen_t sets = Rf_isMatrix(hyper) ? Rf_nrows(hyper) : 1;
+  const Eigen::Map<const galvi::Matrix> values(hyper.begin(), sets, sets > 0 ? hyper.size() / sets : 0);
+  if (sets < 1) throw std::invalid_argument("hyper must have a row");
+  const auto l = galvi::likelihood_at(likelihood, values.row(0));
+  const R_xlen_t K = l->latents(), N = mean.size() / K, part = N / sets;
   if (N * K != mean.size()) throw std::invalid_argument("mean must be N x K");
+  if (part * sets != N) throw std::invalid_argument("sets of hyperparameters must have equal numbers of rows");
   Rcpp::NumericVector out(N);
   auto at = [](const Rcpp::NumericVector& x, R_xlen_t n) { return x.size() ? x[n % x.size()] : 1.0; };
   const galvi::Matrix range =
@@ -101,6 +106,7 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
   galvi::RMonitor monitor(R_NilValue);
   for (R_xlen_t n = 0; n < N; ++n) {
     monitor.poll();
+    if (n > 0 && sets > 1 && n % part == 0) l->update(values.row(n / part).transpose());
     for (R_xlen_t k = 0; k < K; ++k) {
       m[k] = mean[n + k * N];
       v[k] = at(variance, n + k * N);
@@ -130,10 +136,14 @@ double density_mass(Rcpp::List likelihood, Rcpp::NumericVector hyper, double eta
 // [[Rcpp::export(rng = false)]]
 SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericMatrix mean,
                      Rcpp::NumericMatrix variance, bool second = false) {
-  const auto l = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
+  const int sets = Rf_isMatrix(hyper) ? Rf_nrows(hyper) : 1;
+  const Eigen::Map<const galvi::Matrix> values(hyper.begin(), sets, sets > 0 ? hyper.size() / sets : 0);
+  if (sets < 1) throw std::invalid_argument("hyper must have a row");
+  const auto l = galvi::likelihood_at(likelihood, values.row(0));
   const galvi::Index K = l->latents(), C = l->classes();
   if (C == 0) throw std::invalid_argument("this likelihood has no classes");
-  const int rows = mean.nrow();
+  const int rows = mean.nrow(), part = rows / sets;
+  if (part * sets != rows) throw std::invalid_argument("sets of hyperparameters must have equal numbers of rows");
   if (mean.ncol() != K || variance.ncol() != K || variance.nrow() != rows)
     throw std::invalid_argument("mean and variance must be N x K");
   Rcpp::NumericMatrix probability(rows, static_cast<int>(C)), moment(second ? rows : 0, static_cast<int>(C));
@@ -141,6 +151,7 @@ SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::Num
   galvi::RMonitor monitor(R_NilValue);
   for (int n = 0; n < rows; ++n) {
     monitor.poll();
+    if (n > 0 && sets > 1 && n % part == 0) l->update(values.row(n / part).transpose());
     bool missing = false;
     for (galvi::Index k = 0; k < K; ++k) {
       m[k] = mean(n, k);

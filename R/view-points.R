@@ -1,0 +1,384 @@
+# Posteriors of few unknowns as weighted points (src/fit/weighted_points.h): `fit$points` is a list of
+# * `coefficients`: for each linear predictor a matrix, points x coefficients of all its terms, term after term, coded
+#   columns before nodes;
+# * `hyper`: points x learned hyperparameters, as the table has them; `at`: their positions in it;
+# * `weight`: of the points, of sum one;
+# * `factorised`: what `fit$posterior` was without them: `mean`, `variance` and `coefficients`.
+# `fit$posterior` has the points' moments. A linear predictor, a parameter or a response is a number at each point, so
+# that questions about them are weighted sums and quantiles.
+
+has_points <- function(fit) !is.null(fit$points)
+
+#' The fit with what the core found as points
+#'
+#' @param found list(coefficients: S x L, hyper: S x learned, unconstrained; weight).
+#' @noRd
+with_points <- function(fit, found) {
+  kept <- which(found$weight > 1e-8 * max(found$weight))
+  weight <- found$weight[kept]
+  widths <- vapply(seq_len(n_latents(fit)), function(k) sum(coefficient_counts(fit$model, k)), 0)
+  ends <- cumsum(widths)
+  learned <- which(fit$model$hyper$learned)
+  hyper <- natural_hyper(fit$model, fit$posterior$hyper, found$hyper[kept, , drop = FALSE])
+  fit$points <- list(
+    coefficients = Map(function(from, to) unname(found$coefficients[kept, from - 1 + seq_len(to - from + 1), drop = FALSE]),
+      ends - widths + 1, ends),
+    hyper = hyper[, learned, drop = FALSE], at = learned, weight = weight / sum(weight),
+    factorised = fit$posterior[c("mean", "variance", "coefficients")]
+  )
+  rows <- fitted_points_of(fit)
+  fit$posterior[c("mean", "variance")] <- point_moments(rows, fit$points$weight)
+  fit$posterior$coefficients <- lapply(fit$posterior$coefficients, point_coefficients, fit)
+  fit
+}
+
+#' The fit without them: q as its bound and its sites know it
+#' @noRd
+without_points <- function(fit) {
+  if (!has_points(fit)) return(fit)
+  fit$posterior[names(fit$points$factorised)] <- fit$points$factorised
+  fit["points"] <- NULL
+  fit
+}
+
+# Numbers of coefficients of the terms of latent value k: of columns, or of nodes.
+coefficient_counts <- function(model, k) {
+  vapply(prior_terms(model, k), function(term) {
+    if (is.null(term$field)) length(term$mean) else term$field$precision[[1L]]$rows
+  }, 0)
+}
+
+# A term's coefficients at the points, as a block of the posterior's `coefficients`.
+point_coefficients <- function(block, fit) {
+  for (i in seq_along(block$latents)) {
+    k <- block$latents[i]
+    labels <- vapply(prior_terms(fit$model, k), `[[`, "", "label")
+    counts <- coefficient_counts(fit$model, k)
+    t <- match(block$label, labels)
+    own <- sum(counts[seq_len(t - 1L)]) + seq_len(counts[t])
+    moments <- weighted_moments(fit$points$coefficients[[k]][, own, drop = FALSE], fit$points$weight)
+    block$mean[, i] <- moments$mean
+    block$covariance[[i]] <- moments$covariance
+  }
+  block
+}
+
+#' @param x S x q, points in rows. @return list(mean, covariance)
+#' @noRd
+weighted_moments <- function(x, weight) {
+  mean <- drop(crossprod(x, weight))
+  away <- x - rep(mean, each = nrow(x))
+  list(mean = mean, covariance = crossprod(away, weight * away))
+}
+
+# ---- rows ----
+
+# `points` of marginals: what gives eta at all points. A list of `W`: for each latent value rows x coefficients; `new`:
+# for each latent value the parts of rows in groups that were not observed, or NULL; `offset`: rows x K; and
+# `coefficients`, `hyper` (points x all hyperparameters) and `weight` of the fit.
+
+#' @param rows As in a target: for each predictor a list of terms.
+#' @param term NULL, or the number of the only term that counts.
+#' @noRd
+points_at <- function(fit, rows, n, offset = matrix(0, n, n_latents(fit)), term = NULL) {
+  own <- lapply(seq_len(n_latents(fit)), function(k) plain_rows(fit, rows[[predictor_of(fit$model, k)$design]], k, n, term))
+  list(
+    W = lapply(own, `[[`, "W"), new = lapply(own, `[[`, "new"), offset = offset,
+    coefficients = fit$points$coefficients, hyper = point_hyper(fit), weight = fit$points$weight
+  )
+}
+
+fitted_points_of <- function(fit) points_at(fit, fit$model$designs, nrow(fit$model$offset), fit$model$offset)
+
+#' All hyperparameters at the points: S x H
+#' @noRd
+point_hyper <- function(fit) {
+  values <- fit$posterior$hyper
+  out <- matrix(values, length(fit$points$weight), length(values), byrow = TRUE)
+  out[, fit$points$at] <- fit$points$hyper
+  out
+}
+
+#' Rows as functions of the coefficients of latent value k
+#' @return list(W: n x coefficients; new: for each term with unobserved groups list(spec, group: n x h, effect: n x h,
+#'   weight: n x h)).
+#' @noRd
+plain_rows <- function(fit, rows, k, n, only = NULL) {
+  counts <- coefficient_counts(fit$model, k)
+  specs <- own_specs(fit, k)
+  W <- matrix(0, n, sum(counts))
+  new <- list()
+  for (t in seq_along(counts)) {
+    if (!is.null(only) && t != only) next
+    row <- rows[[t]]
+    before <- sum(counts[seq_len(t - 1L)])
+    if (is.null(row$node)) {
+      W[, before + seq_len(counts[t])] <- row$W
+      next
+    }
+    node <- as.matrix(row$node)
+    weight <- matrix(if (is.null(row$weight)) 1 else row$weight, n, ncol(node))
+    for (h in seq_len(ncol(node))) {
+      known <- which(node[, h] > 0 & node[, h] <= counts[t])
+      at <- cbind(known, before + node[known, h])
+      W[at] <- W[at] + weight[known, h]
+    }
+    if (any(node > counts[t])) {
+      q <- max(1L, length(specs[[t]]$columns))
+      node[node <= counts[t]] <- NA
+      new[[length(new) + 1L]] <- list(
+        spec = specs[[t]], group = (node - 1L) %/% q, effect = (node - 1L) %% q + 1L, weight = weight
+      )
+    }
+  }
+  list(W = W, new = if (length(new)) new)
+}
+
+# The terms of latent value k, as a view of one predictor or the fit itself has them.
+own_specs <- function(fit, k) {
+  if (n_predictors(fit) == 1L || k == 1L) fit$design$specs else fit$design$others[[k - 1L]]$specs
+}
+
+#' Some rows of the points of marginals; those of one latent value
+#' @noRd
+point_rows <- function(points, at) {
+  points$W <- lapply(points$W, function(W) W[at, , drop = FALSE])
+  points$new <- lapply(points$new, function(new) {
+    lapply(new, function(part) {
+      own <- c("group", "effect", "weight")
+      part[own] <- lapply(part[own], function(x) x[at, , drop = FALSE])
+      part
+    })
+  })
+  points$offset <- points$offset[at, , drop = FALSE]
+  points
+}
+
+point_latent <- function(points, k) {
+  points[c("W", "new", "coefficients")] <- lapply(points[c("W", "new", "coefficients")], `[`, k)
+  points$offset <- points$offset[, k, drop = FALSE]
+  points
+}
+
+#' eta of latent value k: rows x points
+#'
+#' @param z Standard normal numbers, one for each point, for groups that were not observed: their effects have the
+#'   prior at the point's hyperparameters.
+#' @noRd
+eta_at_points <- function(points, k, z = even_normals(length(points$weight))) {
+  eta <- tcrossprod(points$W[[k]], points$coefficients[[k]]) + points$offset[, k]
+  for (part in points$new[[k]]) eta <- eta + sqrt(new_variances(part, points$hyper)) * rep(z, each = nrow(eta))
+  eta
+}
+
+# Evenly spread over the normal distribution, and over all pairs with the points' own numbers.
+even_normals <- function(S) stats::qnorm((0.5 + seq_len(S) * 0.7548776662466927) %% 1)
+
+#' Variances of the effects of unobserved groups in rows, at each point: n x S
+#' @noRd
+new_variances <- function(part, hyper) {
+  n <- nrow(part$group)
+  weight <- ifelse(is.na(part$group), 0, part$weight)
+  variance <- matrix(0, n, nrow(hyper))
+  root <- group_scale(part$spec, hyper)
+  for (a in seq_len(ncol(weight))) for (b in seq_len(ncol(weight))) {
+    product <- weight[, a] * weight[, b]
+    used <- which(product != 0)
+    for (e in unique(part$effect[used, a])) for (f in unique(part$effect[used, b])) {
+      own <- used[part$effect[used, a] == e & part$effect[used, b] == f]
+      variance[own, ] <- variance[own, ] + outer(product[own], root(e, f))
+    }
+  }
+  pmax(variance, 0)
+}
+
+#' Prior covariances of a group's effects: function(e, f) -> S numbers
+#' @noRd
+group_scale <- function(spec, hyper) {
+  if (!spec$type %in% bars) return(function(e, f) hyper[, spec$hyper$variance[1L]])
+  function(e, f) {
+    sds <- hyper[, spec$hyper$sd[e]] * hyper[, spec$hyper$sd[f]]
+    if (e == f) return(sds)
+    if (!length(spec$hyper$cor)) return(0 * sds)
+    pairs <- correlation_pairs(length(spec$columns))
+    sds * hyper[, spec$hyper$cor[which(pairs[, "column"] == min(e, f) & pairs[, "row"] == max(e, f))]]
+  }
+}
+
+#' Moments of eta: list(mean, variance), rows x K
+#' @noRd
+point_moments <- function(points, weight = points$weight) {
+  each <- lapply(seq_along(points$W), function(k) {
+    own <- weighted_moments(points$coefficients[[k]], weight)
+    mean <- drop(points$W[[k]] %*% own$mean) + points$offset[, k]
+    variance <- rowSums((points$W[[k]] %*% own$covariance) * points$W[[k]])
+    for (part in points$new[[k]]) variance <- variance + drop(new_variances(part, points$hyper) %*% weight)
+    list(mean = mean, variance = pmax(variance, 0))
+  })
+  column <- function(what) matrix(unlist(lapply(each, `[[`, what)), ncol = length(each))
+  list(mean = column("mean"), variance = column("variance"))
+}
+
+#' Covariance of eta of latent value k between rows
+#' @noRd
+point_covariance <- function(points, k) {
+  W <- points$W[[k]]
+  out <- W %*% tcrossprod(weighted_moments(points$coefficients[[k]], points$weight)$covariance, W)
+  for (part in points$new[[k]]) {
+    for (group in unique(stats::na.omit(as.vector(part$group)))) {
+      own <- part
+      own$weight <- ifelse(!is.na(part$group) & part$group == group, part$weight, 0)
+      root <- group_scale(part$spec, points$hyper)
+      effects <- unique(part$effect[own$weight != 0])
+      A <- vapply(effects, function(e) rowSums(own$weight * (own$effect == e), na.rm = TRUE), numeric(nrow(W)))
+      S <- outer(seq_along(effects), seq_along(effects), Vectorize(function(i, j) {
+        sum(points$weight * root(effects[i], effects[j]))
+      }))
+      out <- out + A %*% S %*% t(A)
+    }
+  }
+  out
+}
+
+# ---- functions of eta and the hyperparameters ----
+
+# Rows times points at a time.
+most_values <- 2e6
+
+#' f() of some rows at a time, where it has a row for each: rows x columns
+#' @param f f(points, at): with the points of these rows.
+#' @noRd
+by_point_rows <- function(points, f) {
+  n <- nrow(points$offset)
+  if (n == 0L) return(NULL)
+  parts <- split(seq_len(n), (seq_len(n) - 1L) %/% max(1L, most_values %/% length(points$weight)))
+  do.call(rbind, lapply(unname(parts), function(at) as.matrix(f(point_rows(points, at), at))))
+}
+
+#' Points as one state whose rows are those of each point, one point's after the other's
+#' @param at Which rows of the marginals these are.
+#' @noRd
+points_state <- function(points, at) {
+  eta <- lapply(seq_along(points$W), function(k) as.vector(eta_at_points(points, k)))
+  mean <- do.call(cbind, eta)
+  list(weight = 1, hyper = points$hyper, mean = mean, variance = 0 * mean, rows = at)
+}
+
+#' f(state) as rows x points
+#' @noRd
+point_values <- function(points, at, f) matrix(as.numeric(f(points_state(points, at))), length(at))
+
+#' Quantiles of f(eta, hyperparameters) over the points: rows x length(probs)
+#' @noRd
+point_quantiles <- function(points, probs, f = NULL) {
+  out <- by_point_rows(points, function(own, at) {
+    values <- if (is.null(f)) eta_at_points(own, 1L) else point_values(own, at, f)
+    weighted_quantiles(values, rep(1, nrow(values)) %o% own$weight, probs)
+  })
+  if (is.null(out)) matrix(0, 0L, length(probs)) else out
+}
+
+#' sum_s w_s f(state at point s), a row per row
+#' @noRd
+average_points <- function(points, f, log = FALSE) {
+  out <- by_point_rows(points, function(own, at) {
+    values <- f(points_state(own, at))
+    columns <- NCOL(values)
+    values <- array(as.numeric(values), c(length(at), length(own$weight), columns))
+    vapply(seq_len(columns), function(j) {
+      x <- matrix(values[, , j], length(at))
+      if (!log) return(drop(x %*% own$weight))
+      top <- row_max(x)
+      ifelse(is.finite(top), top + base::log(drop(exp(x - top) %*% own$weight)), top)
+    }, numeric(length(at)))
+  })
+  if (is.null(out)) return(out)
+  if (ncol(out) == 1L) out[, 1L] else out
+}
+
+#' As many points as these, each as probable as the others, with which a few hundred do
+#' @noRd
+thinned_points <- function(points, count = 400L) {
+  if (length(points$weight) <= count) return(points)
+  at <- findInterval((seq_len(count) - 0.5) / count, cumsum(points$weight)) + 1L
+  points$coefficients <- lapply(points$coefficients, function(x) x[at, , drop = FALSE])
+  points$hyper <- points$hyper[at, , drop = FALSE]
+  points$weight <- rep(1 / count, count)
+  points
+}
+
+# ---- coefficients and hyperparameters ----
+
+#' Fixed effects of all predictors as users see them, in the order of vcov(): points x coefficients
+#' @noRd
+fixed_at_points <- function(fit) {
+  if (n_predictors(fit) > 1L) return(do.call(cbind, lapply(predictors(fit), fixed_at_points)))
+  t <- match(fixed_label, vapply(prior_terms(fit$model), `[[`, "", "label"))
+  if (is.na(t)) return(matrix(0, length(fit$points$weight), 0L))
+  counts <- coefficient_counts(fit$model, 1L)
+  u <- fit$points$coefficients[[1L]][, sum(counts[seq_len(t - 1L)]) + seq_len(counts[t]), drop = FALSE]
+  coding <- fixed_spec(fit$design$specs)$coding
+  if (is.null(coding)) u else tcrossprod(u, coding$A)
+}
+
+#' All hyperparameters as users see them: points x H. Thresholds are those at zero, which move with the coefficients.
+#' @noRd
+hyper_at_points <- function(fit, points = seq_along(fit$points$weight)) {
+  theta <- point_hyper(fit)
+  if (!is.null(fit$design$level)) {
+    at <- fit$model$likelihood$hyper$thresholds
+    centre <- fixed_spec(fit$design$specs)$coding$centre
+    theta[, at] <- theta[, at] + drop(fixed_at_points(predictor_view(fit, 1L)) %*% centre) - fit$design$level
+  }
+  reported_hyper(fit$model, theta)[points, , drop = FALSE]
+}
+
+#' Quantiles of all hyperparameters as users see them: H x length(probs), NA where nothing is known
+#' @noRd
+hyper_limits <- function(fit, probs) {
+  if (!has_points(fit)) return(hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, probs))
+  at <- fit$points$at
+  out <- matrix(NA_real_, length(fit$posterior$hyper), length(probs))
+  if (!length(at)) return(out)
+  theta <- hyper_at_points(fit)[, at, drop = FALSE]
+  varies <- apply(theta, 2L, function(x) diff(range(x)) > 0)
+  out[at, ] <- weighted_quantiles(t(theta), rep(1, length(at)) %o% fit$points$weight, probs)
+  out[at[!varies], ] <- NA_real_
+  out
+}
+
+# ---- draws ----
+
+one_point <- function(points, s) {
+  points$coefficients <- lapply(points$coefficients, function(x) x[s, , drop = FALSE])
+  points$hyper <- points$hyper[s, , drop = FALSE]
+  points$weight <- 1
+  points
+}
+
+#' Draws of eta at a point, where only the effects of unobserved groups are left to draw: a list of rows x count
+#' @noRd
+drawn_eta <- function(point, count) {
+  lapply(seq_along(point$W), function(k) {
+    eta <- matrix(eta_at_points(point, k, 0), nrow(point$offset), count)
+    for (part in point$new[[k]]) eta <- eta + new_effects(part, point$hyper, count)
+    eta
+  })
+}
+
+new_effects <- function(part, hyper, count) {
+  groups <- unique(stats::na.omit(as.vector(part$group)))
+  effects <- sort(unique(part$effect[!is.na(part$group)]))
+  scale <- group_scale(part$spec, hyper)
+  S <- outer(effects, effects, Vectorize(function(e, f) scale(e, f)))
+  root <- covariance_root(S)
+  out <- matrix(0, nrow(part$group), count)
+  for (group in groups) {
+    u <- root %*% matrix(stats::rnorm(ncol(root) * count), ncol(root))
+    for (h in seq_len(ncol(part$group))) {
+      own <- which(part$group[, h] == group)
+      out[own, ] <- out[own, ] + part$weight[own, h] * u[match(part$effect[own, h], effects), , drop = FALSE]
+    }
+  }
+  out
+}
