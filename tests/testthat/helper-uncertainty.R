@@ -104,3 +104,89 @@ response_gold <- function(name) {
   }
   list(parameters = parameters, covariance = covariance, response = of_problem("responses"))
 }
+
+# ---- families by random designs ----
+
+# Responses that count successes of eight trials: of one trial some parameters are not determined.
+of_trials <- list(
+  zero_inflated_binomial = function(eta) rbinom(nrow(eta), 1, plogis(-eta[, 2])) * rbinom(nrow(eta), 8, plogis(eta[, 1])),
+  hurdle_binomial = function(eta) {
+    p <- plogis(eta[, 1])
+    some <- qbinom(runif(nrow(eta), dbinom(0, 8, p), 1), 8, p)
+    rbinom(nrow(eta), 1, plogis(-eta[, 2])) * some
+  },
+  beta_binomial = function(eta) {
+    phi <- if (NCOL(eta) > 1) exp(1 + eta[, 2]) else 5
+    p <- plogis(as.matrix(eta)[, 1])
+    rbinom(length(p), 8, rbeta(length(p), phi * p, phi * (1 - p)))
+  }
+)
+
+# The names of the cases: each family alone and with each set of further predictors, as "gaussian sigma".
+uncertainty_cases <- function() {
+  unlist(lapply(family_names(), function(name) {
+    sets <- names(galvi:::family_types[[name]]$with_predictors)
+    alone <- !any(c("zi", "hu") %in% sets)
+    c(if (alone) name, if (length(sets)) paste(name, sets))
+  }))
+}
+
+# Data and arguments of galvi() for a case: n rows, `y ~ x1 + x2`, and `~ x1` for each further predictor. Priors of the
+# first predictor are the default ones; those of the others say how large effects may be.
+uncertainty_case <- function(case, n = 50, seed = 1) {
+  set.seed(seed)
+  words <- strsplit(case, " ")[[1]]
+  name <- words[1]
+  others <- words[-1]
+  type <- galvi:::family_types[[name]]
+  d <- data.frame(x1 = rnorm(n), x2 = rnorm(n))
+  eta <- with(d, cbind(0.5 + 0.6 * x1 - 0.4 * x2))
+  for (other in others) eta <- cbind(eta, if (other %in% c("zi", "hu")) -0.7 + 0.5 * d$x1 else 0.3 + 0.4 * d$x1)
+  set <- paste(others, collapse = " ")
+  twin <- if (length(others)) likelihood_twins[[type$with_predictors[[set]]]] else default_twin(name)
+  if (name %in% c("categorical", "stick_breaking")) eta <- cbind(eta, -eta, 0)[, seq_len(twin$latents)]
+  y <- if (!is.null(of_trials[[name]])) of_trials[[name]](eta) else
+    twin$draw(if (ncol(eta) > 1) eta else eta[, 1], twin$drawn_with)
+  if (name == "cumulative") y <- factor(y, ordered = TRUE)
+  if (name %in% c("categorical", "stick_breaking")) y <- factor(letters[y + 1])
+  d$y <- y
+  if (!is.null(of_trials[[name]])) d$y <- cbind(y, 8 - y)
+  formulas <- c(list(y ~ x1 + x2), lapply(others, function(other) stats::reformulate("x1", other)))
+  typed <- list(intercept = normal(0, 2), default = normal(0, 1))
+  list(
+    formula = if (length(others)) formulas else formulas[[1]], data = d, family = galvi_family(name), dpars = others,
+    prior = if (length(others)) stats::setNames(rep(list(typed), length(others)), others)
+  )
+}
+
+uncertainty_fit <- function(case, uncertainty = "auto", threads = 1, ...) {
+  control <- uncertainty_control(uncertainty, threads)
+  suppressWarnings(
+    galvi(case$formula, case$data, case$family, prior = case$prior, verbose = FALSE, control = control, ...)
+  )
+}
+
+# The rows of a predictor's model matrix in the columns of vcov(fit): zero for those of the other predictors.
+predictor_rows <- function(case, fit, dpar, newdata) {
+  mean <- is.null(dpar)
+  X <- stats::model.matrix(if (mean) ~ x1 + x2 else ~x1, newdata)
+  W <- matrix(0, nrow(newdata), nrow(vcov(fit)), dimnames = list(NULL, rownames(vcov(fit))))
+  of_predictor <- paste0(if (!mean) paste0(dpar, "_"), colnames(X))
+  known <- of_predictor %in% colnames(W)  # cumulative() has no intercept
+  W[, of_predictor[known]] <- X[, known]
+  W
+}
+
+# Covariance matrices of draws are those they come from: in standard errors, taken from the draws themselves.
+expect_draws_covariance <- function(draws, mean, covariance, limit = 5) {
+  S <- nrow(draws)
+  sd <- sqrt(diag(covariance))
+  z <- sweep(sweep(draws, 2, mean), 2, sd, "/")
+  testthat::expect_lt(max(abs(colMeans(z))) * sqrt(S), limit)
+  r <- covariance / outer(sd, sd)
+  for (i in seq_len(ncol(z))) {
+    products <- z * z[, i]
+    error <- abs(colMeans(products) - r[, i]) / pmax(apply(products, 2, sd), 1e-3) * sqrt(S)
+    testthat::expect_lt(max(error), limit)
+  }
+}
