@@ -1,0 +1,393 @@
+# What must hold of the joint distribution of coefficients and parameters that a fit reports: one distribution, whichever
+# way it is read, and never narrower than the factorised one. Exact values are in test-uncertainty-gold.R.
+
+# Reasons: sds from weighted points have an error of 1 to 1.5 %; what is a quadratic form of vcov() has rounding alone.
+honest <- list(least = 0.98, copies = 0.02, information = 0.03, hurdle = 0.03, algebra = 1e-6, linear = 0.005)
+
+# Several parts, each with a predictor: their posteriors are wide, so these fits say less and take longer.
+slow_cases <- c("student sigma nu", "zero_inflated_negbinomial shape zi", "hurdle_negbinomial shape hu")
+with_classes <- c("categorical", "stick_breaking")
+main_cases <- function() setdiff(uncertainty_cases(), slow_cases)
+# a few of each kind: K > 1, parameters, both, neither
+some_cases <- c(
+  "gaussian", "gaussian sigma", "negbinomial", "negbinomial shape", "beta_family phi", "zero_inflated_poisson zi",
+  "zero_inflated_negbinomial zi", "hurdle_poisson hu", "cumulative", "weibull", "poisson"
+)
+
+half_widths <- function(limits) (limits[, 2] - limits[, 1]) / 2
+
+# ---- one distribution ----
+
+test_that("the link's sd is that of w'beta, of every predictor, and of contrasts of rows", {
+  # without a joint posterior eta of ordered classes has its sd from the means of the columns, where thresholds are known
+  left_out <- c(with_classes, if (!has_uncertainty()) "cumulative")
+  for (name in setdiff(main_cases(), left_out)) {
+    case <- uncertainty_case(name)
+    fit <- uncertainty_fit(case)
+    V <- vcov(fit)
+    expect_true(isSymmetric(V, tol = 1e-8), info = name)
+    expect_gt(min(eigen(stats::cov2cor(V), TRUE, TRUE)$values), 0)
+    new <- data.frame(x1 = c(-1, 0, 2), x2 = c(0.5, 0, -1))
+    for (dpar in c(list(NULL), case$dpars)) {
+      link <- predict(fit, new, type = "link", se.fit = TRUE, covariance = TRUE, dpar = dpar)
+      W <- predictor_rows(case, fit, dpar, new)
+      expect_close(link$se.fit^2, diag(W %*% V %*% t(W)), honest$algebra)
+      expect_close(link$covariance, W %*% V %*% t(W), honest$algebra)
+      contrast <- W[3, ] - W[1, ]
+      C <- link$covariance
+      expect_close(C[3, 3] + C[1, 1] - 2 * C[1, 3], drop(contrast %*% V %*% contrast), honest$algebra)
+    }
+    expect_close(predict(fit, new, type = "link"), predictor_rows(case, fit, NULL, new) %*% coef(fit), honest$algebra)
+  }
+})
+
+test_that("draws of the coefficients have the covariances of vcov()", {
+  skip_if_not_installed("posterior")
+  for (name in setdiff(main_cases(), with_classes)) {
+    fit <- uncertainty_fit(uncertainty_case(name))
+    set.seed(2)
+    draws <- unclass(posterior::as_draws_matrix(posterior::as_draws(fit, ndraws = 4000)))
+    expect_draws_covariance(draws[, names(coef(fit))], coef(fit), vcov(fit))
+  }
+})
+
+test_that("parameters are drawn jointly with the coefficients", {
+  skip_if_not_installed("posterior")
+  skip_without_uncertainty()
+  for (name in c("gaussian", "negbinomial", "weibull", "cumulative", "zero_inflated_negbinomial zi")) {
+    fit <- uncertainty_fit(uncertainty_case(name))
+    full <- vcov(fit, full = TRUE)
+    psi <- learned_parameters(fit)
+    at <- c(seq_along(coef(fit)), parameter_rows(fit, psi, full))
+    set.seed(3)
+    draws <- unclass(posterior::as_draws_matrix(posterior::as_draws(fit, ndraws = 4000)))
+    both <- cbind(draws[, names(coef(fit))], if (name == "cumulative") draws[, psi] else log(draws[, psi]))
+    expect_draws_covariance(both, colMeans(both), full[at, at])
+  }
+})
+
+test_that("vcov(full = TRUE) has vcov() as its block, and the parameters", {
+  skip_without_uncertainty()
+  for (name in main_cases()) {
+    fit <- uncertainty_fit(uncertainty_case(name))
+    full <- vcov(fit, full = TRUE)
+    k <- nrow(vcov(fit))
+    expect_equal(full[seq_len(k), seq_len(k), drop = FALSE], vcov(fit))
+    expect_equal(nrow(full), k + length(learned_parameters(fit)), info = name)
+    expect_identical(rownames(full), colnames(full))
+    expect_false(anyDuplicated(rownames(full)) > 0)
+    expect_gt(min(eigen(stats::cov2cor(full), TRUE, TRUE)$values), 0)
+  }
+})
+
+test_that("intervals, tables and contrasts by other packages are of the same covariance matrix", {
+  skip_if_not_installed("generics")
+  for (name in c("gaussian sigma", "negbinomial", "zero_inflated_poisson zi", "weibull")) {
+    fit <- uncertainty_fit(uncertainty_case(name))
+    at <- names(coef(fit))
+    table <- generics::tidy(fit, effects = "fixed")
+    expect_identical(nrow(table), length(at))
+    expect_close(table$std.error / sds(fit)[at], 1, honest$algebra)
+    # quantiles need not be those of a normal distribution, but are not far from them
+    expect_close(half_widths(confint(fit)) / (stats::qnorm(0.975) * sds(fit)), 1, 0.15)
+    expect_true(all(confint(fit)[, 1] < coef(fit) & coef(fit) < confint(fit)[, 2]))
+  }
+  skip_if_not_installed("emmeans")
+  fit <- uncertainty_fit(uncertainty_case("negbinomial"))
+  trend <- as.data.frame(emmeans::emmeans(fit, "x1", at = list(x1 = c(0, 1))))
+  expect_close(as.data.frame(graphics::pairs(emmeans::emmeans(fit, "x1", at = list(x1 = c(0, 1)))))$SE, sds(fit)[["x1"]],
+    honest$algebra)
+  expect_close(trend$SE[1]^2, with(list(V = vcov(fit), w = c(1, 0, mean(fit$data$x2))), drop(w %*% V %*% w)),
+    honest$algebra)
+})
+
+# ---- against the factorised one ----
+
+test_that("no sd is smaller than the factorised one, over families and random designs", {
+  skip_without_uncertainty()
+  for (name in uncertainty_cases()) {
+    for (seed in if (name %in% slow_cases) 1 else 1:3) {
+      case <- uncertainty_case(name, n = c(50, 30, 80)[seed], seed = seed)
+      ratio <- sds(uncertainty_fit(case)) / sds(uncertainty_fit(case, "factorised"))
+      expect_true(all(is.finite(ratio)) && min(ratio) >= honest$least,
+        info = paste0(name, ", seed ", seed, ": ", format(min(ratio), digits = 3)))
+    }
+  }
+})
+
+test_that("uncertainty = \"factorised\" treats predictors as independent and says so", {
+  skip_without_uncertainty()
+  for (name in c("gaussian sigma", "negbinomial shape", "zero_inflated_poisson zi")) {
+    fit <- uncertainty_fit(uncertainty_case(name), "factorised")
+    expect_true(all(vcov(fit)[1:3, 4:5] == 0))
+    expect_identical(fit$convergence$uncertainty$method, "factorised")
+    joint <- uncertainty_fit(uncertainty_case(name))
+    expect_false(all(vcov(joint)[1:3, 4:5] == 0))
+    expect_named(joint$convergence$uncertainty, c("method", "rounds", "efficiency", "tail", "rho"), ignore.order = TRUE)
+    # the bound is the factorised posterior's in both
+    expect_equal(joint$elbo, fit$elbo, tolerance = 1e-8)
+  }
+})
+
+test_that("with 50 copies of the data nothing changes where predictors and parameters are orthogonal", {
+  skip_without_uncertainty()
+  # the cross block of the observed information is zero at the maximum of the likelihood
+  for (name in c("gaussian", "Gamma", "inverse.gaussian", "poisson", "exponential", "hurdle_poisson hu")) {
+    case <- uncertainty_case(name, n = 40)
+    case$data$copies <- 50
+    of_copies <- function(uncertainty) {
+      sds(galvi(case$formula, case$data, case$family, weights = frequency(copies), prior = case$prior,
+        control = uncertainty_control(uncertainty), verbose = FALSE))
+    }
+    expect_close(of_copies("auto") / of_copies("factorised"), 1, honest$copies)
+  }
+})
+
+test_that("with 50 copies of the data sds are those of the inverse observed information", {
+  skip_without_uncertainty()
+  # the factorised ones are not, however many rows: blocks of the information are inverted one by one
+  minus_log_density <- list(
+    cars = function(d, X, Z, b, a) -dnorm(d$y, X %*% b, exp(Z %*% a), log = TRUE),
+    petrol = function(d, X, Z, b, a) {
+      mean <- plogis(X %*% b)
+      -dbeta(d$y, mean * exp(Z %*% a), (1 - mean) * exp(Z %*% a), log = TRUE)
+    },
+    quine = function(d, X, Z, b, a) -dnbinom(d$y, size = exp(Z %*% a), mu = exp(X %*% b), log = TRUE)
+  )
+  for (name in names(minus_log_density)) {
+    problem <- response_problems()[[name]]
+    d <- transform(response_data(name), copies = 50)
+    fit_copies <- function(uncertainty) {
+      galvi(problem$formula, d, problem$family, prior = problem$prior, weights = frequency(copies),
+        control = uncertainty_control(uncertainty), verbose = FALSE)
+    }
+    fit <- fit_copies("auto")
+    X <- stats::model.matrix(stats::delete.response(stats::terms(problem$formula[[1]])), d)
+    Z <- stats::model.matrix(stats::delete.response(stats::terms(problem$formula[[2]])), d)
+    k <- ncol(X)
+    target <- function(theta) {
+      50 * sum(minus_log_density[[name]](d, X, Z, theta[seq_len(k)], theta[-seq_len(k)])) + sum(theta^2) / 50
+    }
+    mode <- stats::optim(coef(fit), target, method = "BFGS", control = list(reltol = 1e-14, maxit = 1000))$par
+    V <- solve(stats::optimHess(mode, target, control = list(ndeps = rep(1e-4, length(mode)))))
+    expect_close(sds(fit) / sqrt(diag(V)), 1, honest$information)
+    expect_close(stats::cov2cor(vcov(fit)), stats::cov2cor(V), 0.05)
+    expect_gt(max(sds(fit) / sds(fit_copies("factorised"))), 1 + honest$information)
+  }
+})
+
+test_that("the two parts of a hurdle are separate models", {
+  for (name in c("hurdle_poisson hu", "hurdle_binomial hu")) {
+    for (seed in 1:3) {
+      case <- uncertainty_case(name, seed = seed)
+      expect_close(sds(uncertainty_fit(case)) / sds(uncertainty_fit(case, "factorised")), 1, honest$hurdle)
+    }
+  }
+})
+
+# ---- the linear model ----
+
+test_that("a linear model has lm()'s t intervals, and lm()'s sds with the variance as known", {
+  theirs <- lm(mpg ~ wt + hp, mtcars)
+  df <- theirs$df.residual
+  flat <- list(intercept = normal(0, Inf), default = normal(0, Inf))
+  new <- data.frame(wt = c(2, 3.5), hp = c(100, 200))
+  for (prior in list(NULL, flat)) {
+    plain <- galvi(mpg ~ wt + hp, mtcars, prior = prior, control = uncertainty_control("factorised"))
+    expect_close(sds(plain) / sqrt(diag(vcov(theirs))), 1, honest$linear)
+  }
+  skip_without_uncertainty()
+  for (prior in list(NULL, flat)) {
+    fit <- galvi(mpg ~ wt + hp, mtcars, prior = prior, control = uncertainty_control())
+    # the sd of a t distribution
+    expect_close(sds(fit) / sqrt(diag(vcov(theirs)) * df / (df - 2)), 1, honest$linear)
+    expect_close((coef(fit) - coef(theirs)) / sqrt(diag(vcov(theirs))), 0, honest$linear)
+    wanted <- confint(theirs)
+    expect_close((confint(fit) - wanted) / half_widths(wanted), 0, honest$linear)
+    wanted <- predict(theirs, new, interval = "confidence")[, c("lwr", "upr")]
+    ours <- predict(fit, new, type = "link", interval = "credible")[, c("lwr", "upr")]
+    expect_close((ours - wanted) / half_widths(wanted), 0, 2 * honest$linear)
+  }
+})
+
+# ---- fits are functions of the data ----
+
+test_that("a fit leaves the random numbers alone", {
+  has_state <- exists(".Random.seed", globalenv(), inherits = FALSE)
+  if (has_state) old <- get(".Random.seed", globalenv())
+  on.exit(if (has_state) assign(".Random.seed", old, globalenv()) else
+    suppressWarnings(rm(".Random.seed", envir = globalenv())))
+  for (name in some_cases) {
+    case <- uncertainty_case(name)
+    before <- get(".Random.seed", globalenv())
+    uncertainty_fit(case)
+    expect_identical(get(".Random.seed", globalenv()), before, info = name)
+  }
+  case <- uncertainty_case("gaussian sigma")
+  rm(".Random.seed", envir = globalenv())
+  uncertainty_fit(case)
+  expect_false(exists(".Random.seed", globalenv(), inherits = FALSE))
+})
+
+test_that("one thread and two give the same bits, and so does the same fit again", {
+  for (name in some_cases) {
+    case <- uncertainty_case(name, n = 300)
+    fits <- lapply(c(1, 2, 1), function(threads) uncertainty_fit(case, threads = threads))
+    for (other in fits[-1]) {
+      expect_identical(coef(other), coef(fits[[1]]), info = name)
+      expect_identical(vcov(other), vcov(fits[[1]]), info = name)
+      expect_identical(other$hyper, fits[[1]]$hyper, info = name)
+      if (has_uncertainty()) expect_identical(vcov(other, full = TRUE), vcov(fits[[1]], full = TRUE), info = name)
+    }
+  }
+})
+
+test_that("a saved fit is the same fit", {
+  skip_if_not_installed("posterior")
+  for (name in c("negbinomial shape", "cumulative")) {
+    fit <- uncertainty_fit(uncertainty_case(name))
+    file <- withr::local_tempfile()
+    saveRDS(fit, file)
+    other <- readRDS(file)
+    drawn <- lapply(list(fit, other), function(fit) {
+      set.seed(1)
+      posterior::as_draws(fit, ndraws = 50)
+    })
+    expect_identical(drawn[[1]], drawn[[2]])
+    expect_identical(vcov(other), vcov(fit))
+  }
+})
+
+test_that("the order of rows and columns changes sds by the points' noise at most", {
+  for (name in c("gaussian sigma", "negbinomial", "zero_inflated_poisson zi")) {
+    case <- uncertainty_case(name)
+    fit <- uncertainty_fit(case)
+    turned <- case
+    turned$data <- case$data[rev(seq_len(nrow(case$data))), ]
+    expect_close(sds(uncertainty_fit(turned)) / sds(fit), 1, 1e-3)
+    if (is.list(turned$formula)) turned$formula[[1]] <- y ~ x2 + x1 else turned$formula <- y ~ x2 + x1
+    expect_close(sds(uncertainty_fit(turned))[names(coef(fit))] / sds(fit), 1, 0.03)
+  }
+})
+
+# ---- what is refused, and odd data ----
+
+# Classes of the warnings of an expression, and its value.
+with_warnings <- function(expr) {
+  classes <- character()
+  value <- withCallingHandlers(expr, warning = function(w) {
+    classes <<- c(classes, class(w))
+    invokeRestart("muffleWarning")
+  })
+  list(value = value, classes = classes)
+}
+
+test_that("separation under flat priors gives a fit, today's sds and a warning", {
+  skip_without_uncertainty()
+  flat <- list(intercept = normal(0, Inf), default = normal(0, Inf))
+  set.seed(2)
+  zip <- data.frame(x = rnorm(40), z = rep(0:1, each = 20))
+  zip$y <- rpois(40, 3) + 1
+  zip$y[zip$z == 1][1:8] <- 0  # zeros at z = 1 alone
+  ordered_data <- data.frame(x = 1:12, y = factor(rep(1:3, each = 4), ordered = TRUE))
+  cases <- list(
+    list(list(y ~ x, zi ~ z), zip, zero_inflated(poisson()), prior = c(flat, list(zi = flat))),
+    list(y ~ x, ordered_data, cumulative(), prior = flat["default"])
+  )
+  for (case in cases) {
+    fits <- lapply(c("auto", "factorised"), function(uncertainty) {
+      with_warnings(do.call(galvi, c(case, list(control = uncertainty_control(uncertainty), verbose = FALSE))))
+    })
+    expect_true("galvi_warning_uncertainty" %in% fits[[1]]$classes)
+    expect_false("galvi_warning_uncertainty" %in% fits[[2]]$classes)
+    fit <- fits[[1]]$value
+    expect_true(all(is.finite(vcov(fit))))
+    expect_equal(vcov(fit), vcov(fits[[2]]$value))
+    expect_output(print(summary(fit)))
+  }
+})
+
+test_that("ordinary models raise no warning", {
+  skip_without_uncertainty()
+  for (name in setdiff(some_cases, slow_cases)) {
+    case <- uncertainty_case(name)
+    found <- with_warnings(galvi(case$formula, case$data, case$family, prior = case$prior,
+      control = uncertainty_control(), verbose = FALSE))
+    expect_false("galvi_warning_uncertainty" %in% found$classes, info = name)
+  }
+})
+
+test_that("one row has a fit with finite sds", {
+  one <- data.frame(y = 3)
+  fits <- list(
+    with_warnings(galvi(y ~ 1, one, negbinomial(), verbose = FALSE)),
+    with_warnings(galvi(y ~ 1, one, verbose = FALSE)),
+    with_warnings(galvi(list(y ~ 1, sigma ~ 1), one, verbose = FALSE)),
+    with_warnings(galvi(y ~ 1, one, zero_inflated(poisson()), verbose = FALSE))
+  )
+  for (fit in fits) expect_true(all(is.finite(sds(fit$value)) & sds(fit$value) > 0))
+})
+
+test_that("columns that depend on each other keep their prior's directions", {
+  case <- uncertainty_case("gaussian sigma")
+  d <- transform(case$data, x3 = 2 * x1)
+  quiet_fit <- function(formula, prior, uncertainty = "auto") {
+    suppressMessages(galvi(formula, d, prior = prior, control = uncertainty_control(uncertainty), verbose = FALSE))
+  }
+  fit <- quiet_fit(list(y ~ x1 + x2 + x3, sigma ~ x1 + x3), NULL)
+  plain <- quiet_fit(list(y ~ x1 + x2 + x3, sigma ~ x1 + x3), NULL, "factorised")
+  alone <- quiet_fit(list(y ~ x1 + x2, sigma ~ x1), NULL)
+  expect_true(all(is.finite(vcov(fit))))
+  expect_gt(min(sds(fit) / sds(plain)), honest$least)
+  # the data determine x1 + 2 x3; of its sd the default prior is a per cent
+  for (prefix in c("", "sigma_")) {
+    at <- paste0(prefix, c("x1", "x3"))
+    V <- vcov(fit)[at, at]
+    expect_close(sqrt(drop(c(1, 2) %*% V %*% c(1, 2))) / sds(alone)[[at[1]]], 1, 0.05)
+  }
+})
+
+test_that("rows of weight zero are not there", {
+  for (name in c("gaussian sigma", "negbinomial", "cumulative", "zero_inflated_poisson zi")) {
+    case <- uncertainty_case(name)
+    # rows that would change everything; the classes stay the same
+    extra <- case$data[c(1, 1, 1), ]
+    extra$x1 <- 40
+    both <- rbind(case$data, extra)
+    both$w <- rep(1:0, c(nrow(case$data), 3))
+    fit <- uncertainty_fit(case)
+    weighted <- galvi(case$formula, both, case$family, prior = case$prior, weights = w, control = uncertainty_control(),
+      verbose = FALSE)
+    # parameters are learned to a gradient, from other starts
+    expect_close((coef(weighted) - coef(fit)) / sds(fit), 0, tol$fuzz_learned)
+    expect_close(sds(weighted) / sds(fit), 1, tol$fuzz_learned)
+  }
+})
+
+test_that("the log density of a custom family may be -Inf or NaN at some points", {
+  set.seed(4)
+  d <- data.frame(x = rnorm(60))
+  d$y <- rnbinom(60, size = 2, mu = exp(1 + 0.5 * d$x))
+  log_density <- function(y, eta, size) dnbinom(y, size = size, mu = exp(eta), log = TRUE)
+  # not where the search for the posterior itself goes, in which NaN is an error
+  impossible <- list(
+    size = function(bad) function(y, eta, size) if (size > 8) rep(bad, length(y)) else log_density(y, eta, size),
+    eta = function(bad) function(y, eta, size) {
+      limit <- if (is.nan(bad)) 100 else 6
+      ifelse(eta > limit, bad, log_density(y, eta, size))
+    }
+  )
+  of <- function(f, uncertainty = "auto") {
+    family <- custom_family("r_negbinomial", f, parameters = list(size = 1), links = "log", support = "count")
+    galvi(y ~ x, d, family, control = uncertainty_control(uncertainty), verbose = FALSE)
+  }
+  own <- galvi(y ~ x, d, negbinomial(), control = uncertainty_control(), verbose = FALSE)
+  same <- of(log_density)
+  expect_close(sds(same) / sds(own), 1, 1e-3)
+  for (kind in names(impossible)) for (bad in c(-Inf, NaN)) {
+    fit <- suppressWarnings(of(impossible[[kind]](bad)))
+    expect_true(all(is.finite(vcov(fit))), info = paste(kind, bad))
+    # these points have next to no posterior probability
+    expect_close(sds(fit) / sds(own), 1, 0.02)
+  }
+})
