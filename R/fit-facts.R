@@ -188,8 +188,11 @@ with_thresholds_at_zero <- function(fit) {
   }
   fit$posterior <- moved(fit$posterior)
   if (has_points(fit)) {
+    # at each point they are those at zero, and the linear predictor is that of the columns as they were typed
+    level <- drop(fixed_at_points(fit) %*% coding$centre)
     own <- fit$points$at %in% at
-    fit$points$hyper[, own] <- fit$points$hyper[, own] + move
+    fit$points$hyper[, own] <- fit$points$hyper[, own] + level
+    fit$points$carried <- drop(coding$centre %*% coding$A)
     fit$points$factorised$mean <- fit$points$factorised$mean + move
   }
   fit$states <- if (!is.null(fit$states)) lapply(fit$states, function(state) {
@@ -197,6 +200,7 @@ with_thresholds_at_zero <- function(fit) {
     state
   })
   fit$model$offset <- fit$model$offset + move
+  if (has_points(fit)) fit$posterior[c("mean", "variance")] <- point_moments(fitted_points_of(fit))
   fit$model$hyper$value[at] <- fit$model$hyper$value[at] + move
   shown <- match(fit$model$hyper$name[at], fit$hyper$name)
   # where x is zero they are as uncertain as the coefficients make them there

@@ -123,7 +123,7 @@ as_draws.galvi <- function(x, ndraws = 1000, ...) {
   }
   # thresholds were moved by the mean of centre'beta (R/term-fixed-coding.R): in a draw it is that draw's
   coding <- fixed_spec(x$design$specs)$coding
-  if (!is.null(x$design$level)) {
+  if (!is.null(x$design$level) && !has_points(x)) {
     at <- x$model$likelihood$hyper$thresholds
     plan$hyper[, at] <- plan$hyper[, at] + drop(coefficients %*% coding$centre) - x$design$level
   }

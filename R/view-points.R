@@ -3,6 +3,8 @@
 #   columns before nodes;
 # * `hyper`: points x learned hyperparameters, as the table has them; `at`: their positions in it;
 # * `weight`: of the points, of sum one;
+# * `carried`: NULL, or what coded columns of fixed effects lack of the columns as they were typed, where thresholds are
+#   those at zero (with_thresholds_at_zero());
 # * `factorised`: what `fit$posterior` was without them: `mean`, `variance` and `coefficients`.
 # `fit$posterior` has the points' moments. A linear predictor, a parameter or a response is a number at each point, so
 # that questions about them are weighted sums and quantiles.
@@ -81,6 +83,7 @@ weighted_moments <- function(x, weight) {
 #' @param term NULL, or the number of the only term that counts.
 #' @noRd
 points_at <- function(fit, rows, n, offset = matrix(0, n, n_latents(fit)), term = NULL) {
+  if (!is.null(fit$points$carried) && is.null(term)) offset <- offset - fit$design$level
   own <- lapply(seq_len(n_latents(fit)), function(k) plain_rows(fit, rows[[predictor_of(fit$model, k)$design]], k, n, term))
   list(
     W = lapply(own, `[[`, "W"), new = lapply(own, `[[`, "new"), offset = offset,
@@ -114,6 +117,9 @@ plain_rows <- function(fit, rows, k, n, only = NULL) {
     before <- sum(counts[seq_len(t - 1L)])
     if (is.null(row$node)) {
       W[, before + seq_len(counts[t])] <- row$W
+      if (!is.null(fit$points$carried) && identical(specs[[t]]$type, fixed_label)) {
+        W[, before + seq_len(counts[t])] <- row$W + rep(fit$points$carried, each = n)
+      }
       next
     }
     node <- as.matrix(row$node)
@@ -321,17 +327,9 @@ fixed_at_points <- function(fit) {
   if (is.null(coding)) u else tcrossprod(u, coding$A)
 }
 
-#' All hyperparameters as users see them: points x H. Thresholds are those at zero, which move with the coefficients.
+#' All hyperparameters as users see them: points x H
 #' @noRd
-hyper_at_points <- function(fit, points = seq_along(fit$points$weight)) {
-  theta <- point_hyper(fit)
-  if (!is.null(fit$design$level)) {
-    at <- fit$model$likelihood$hyper$thresholds
-    centre <- fixed_spec(fit$design$specs)$coding$centre
-    theta[, at] <- theta[, at] + drop(fixed_at_points(predictor_view(fit, 1L)) %*% centre) - fit$design$level
-  }
-  reported_hyper(fit$model, theta)[points, , drop = FALSE]
-}
+hyper_at_points <- function(fit) reported_hyper(fit$model, point_hyper(fit))
 
 #' Quantiles of all hyperparameters as users see them: H x length(probs), NA where nothing is known
 #' @noRd
