@@ -81,8 +81,15 @@ add_positive <- function(parameter, name, family, response, registry, held) {
     what = "family"
   )
   registry$add(
-    family$family, name, value, range$lower, range$upper, family = parameter$also, sd = parameter$sd
+    family$family, name, value, range$lower, range$upper, family = parameter$also, sd = parameter$sd,
+    weak = weak_noise(range$start, parameter)
   )
+}
+
+# The prior that the posterior of noise has where none is typed: so wide that limits agree with those of lm() for ten
+# rows. NULL for other parameters.
+weak_noise <- function(start, parameter) {
+  if (parameter$variance) unclass(log_normal(log(start), 10)) else if (parameter$sd) unclass(log_normal(log(start), 5))
 }
 
 # The first number has no constraint; the others are learned as distances from the previous one, so they stay ordered.
