@@ -58,7 +58,8 @@ loo.galvi <- function(x, ...) {
   cavity <- as_galvi_error(cavities(x))
   warn_improper(cavity$improper)
   weights <- x$model$weights
-  elpd <- weighted(row_log_density(x, cavity), weights)
+  sides <- hyper_sides(x, function(fit) row_log_density(fit, cavities(fit)))
+  elpd <- weighted(row_log_density(x, cavity) + hyper_loss(x, sides), weights)
   # with the observation itself
   lpd <- weighted(row_log_density(x, fitted_marginals(x)), weights)
   pointwise <- cbind(elpd_loo = elpd, p_loo = lpd - elpd, looic = -2 * elpd)
@@ -66,7 +67,7 @@ loo.galvi <- function(x, ...) {
   structure(
     list(
       estimates = loo_estimates(pointwise, weights), pointwise = pointwise, cavity = cavity[c("mean", "variance")],
-      leverage = cavity$leverage, family = family_label(x), formula = x$formula
+      leverage = cavity$leverage, hyper = counted_hyper(sides), family = family_label(x), formula = x$formula
     ),
     # loo_compare() warns if responses differ
     yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$counts), class = c("galvi_loo", "loo")
@@ -181,10 +182,12 @@ print.galvi_loo <- function(x, digits = 1L, ...) {
   refuse_print_dots(list(...), print.galvi_loo)
   print_estimates(x, "Leave-one-out predictive density", digits)
   cat("\n")
-  print_wrapped(paste(
-    "By removing each row's site from the posterior, at the hyperparameters of all rows: an approximation,",
-    "without Pareto k as nothing is sampled. check_fit() says how close the posterior behind it is to the exact one."
-  ))
+  print_wrapped(sprintf(paste(
+    "Each row is predicted by the posterior without its site%s: an approximation, without Pareto k as nothing is",
+    "sampled. check_fit() says how close the posterior behind it is to the exact one."
+  ), without_row_words(x$hyper)))
+  still <- uncounted_words(x$hyper, "elpd_loo")
+  if (!is.null(still)) print_wrapped(still)
   improper <- sum(is.na(x$pointwise[, "elpd_loo"]))
   if (improper) {
     print_wrapped(sprintf("NA: %d row%s determined by nothing but itself.", improper,
@@ -198,6 +201,12 @@ print.galvi_loo <- function(x, digits = 1L, ...) {
     ))
   }
   invisible(x)
+}
+
+without_row_words <- function(hyper) {
+  if (!length(hyper$counted)) return("")
+  if (hyper$averaged) return(", averaged over the hyperparameters with their weights without it")
+  ", at the hyperparameters as they would be without it"
 }
 
 #' @rdname loo.galvi
@@ -271,24 +280,35 @@ waic.galvi <- function(x, ...) {
   }
   weights <- x$model$weights
   lpd <- row_log_density(x, fitted_marginals(x))
-  p <- weighted(log_density_variance(x), weights)
+  sides <- hyper_sides(x, function(fit) log_density_moments(fit)$mean)
+  p <- weighted(log_density_variance(x) + hyper_variance(sides), weights)
   elpd <- weighted(lpd, weights) - p
   pointwise <- cbind(elpd_waic = elpd, p_waic = p, waic = -2 * elpd)
   rownames(pointwise) <- observation_names(x)
   structure(
     list(
-      estimates = loo_estimates(pointwise, weights), pointwise = pointwise, family = family_label(x),
-      formula = x$formula
+      estimates = loo_estimates(pointwise, weights), pointwise = pointwise, hyper = counted_hyper(sides),
+      family = family_label(x), formula = x$formula
     ),
     yhash = list(x$model$y, x$model$size, x$model$censoring), class = c("galvi_waic", "waic", "loo")
   )
 }
 
-#' Variance of log p(y_n | eta_n) under q(eta_n), with several linear predictors under all of them: length N
+#' Posterior variance of log p(y_n | eta_n), of a mixture the mean variance and the variance of the means: length N
+#' @noRd
+log_density_variance <- function(fit) {
+  parts <- by_state(fit, log_density_moments)
+  weights <- state_weights(fit)
+  average <- function(f) Reduce(`+`, Map(function(part, weight) weight * f(part), parts, weights))
+  mean <- average(function(part) part$mean)
+  average(function(part) part$variance + (part$mean - mean)^2)
+}
+
+#' list(mean, variance) of log p(y_n | eta_n) under q(eta_n), with several linear predictors under all of them: N each
 #'
 #' By the trapezoidal rule, whose error under a Gaussian weight is exp(-2 (pi / step)^2) for smooth functions.
 #' @noRd
-log_density_variance <- function(fit) {
+log_density_moments <- function(fit) {
   nodes <- seq(-7, 7, by = 0.5)
   weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
   k <- n_latents(fit)
@@ -305,7 +325,7 @@ log_density_variance <- function(fit) {
     first <- first + weight[i] * value
     second <- second + weight[i] * value^2
   }
-  pmax(second - first^2, 0)
+  list(mean = centre + first, variance = pmax(second - first^2, 0))
 }
 
 #' @export
@@ -320,6 +340,8 @@ print.galvi_waic <- function(x, digits = 1L, ...) {
       if (high > 1L) "s" else ""
     ))
   }
+  still <- uncounted_words(x$hyper, "elpd_waic")
+  if (!is.null(still)) print_wrapped(still)
   invisible(x)
 }
 

@@ -1,0 +1,141 @@
+# The row's share in the hyperparameters, for fits that have one value of them.
+#
+# Learned hyperparameters have seen the row that they help to predict. Let z be the axes of their posterior in standard
+# deviations (fit$hyper_posterior), 0 the mode, B(z) the bound with the log prior and l(z) the log density of row n
+# without it (its cavity). The others say B - l of the hyperparameters, so that row n is to be predicted at the mode of
+# this, z_n, where
+#   l(z_n) = l(0) - g'g + ...,   g = dl/dz at 0,
+# which is g_n' Cov(psi) g_n on the scale psi of the search. Inference at 0, h and -h on each axis gives B and the l of
+# all rows there. Both are interpolated, axis by axis, by the functions that a scale parameter has, psi its logarithm:
+#   B(z) = -c f(z),   l(z) = l(0) + g z + H f(z),   f(z) = (exp(k z) - 1 - k z) / k^2  (z^2 / 2 for k = 0).
+# k is from the skewness of B. z_n then has a closed form, which is exact for the noise of gaussian(); the squares alone
+# leave up to 0.9 nats where rows are few.
+
+# A third of a posterior sd: differences of second order need a step that rounding does not reach.
+hyper_step <- 0.3
+
+# What an extrapolation from a third of an sd can bear, in sds.
+farthest_shift <- 2
+largest_skew <- 3
+
+#' What each row's log leave-one-out density loses when the hyperparameters, too, are those without it: N numbers <= 0
+#'
+#' @param fit At one value of the hyperparameters.
+#' @param sides From hyper_sides(), f the log density of the rows, without their weights.
+#' @noRd
+hyper_loss <- function(fit, sides) {
+  # a row of weight w > 1 is w rows, left out one at a time
+  share <- pmin(1, fit$model$weights)
+  loss <- Reduce(`+`, lapply(sides$axes, axis_loss, sides$centre, share), numeric(fit$nobs))
+  # rows of density zero stay so
+  ifelse(is.finite(loss), loss, 0)
+}
+
+#' The same on one axis
+#' @param side list(up, down), each a list of `rows`, N numbers, and `bound`; centre: the same at the mode.
+#' @noRd
+axis_loss <- function(side, centre, share) {
+  rise <- c(side$up$bound, side$down$bound) - centre$bound
+  # not a mode in this direction: nothing is known of it
+  if (any(rise >= 0)) return(0)
+  k <- skew_of(rise)
+  f <- skewed_square(c(1, -1) * hyper_step, k)
+  c <- -sum(rise) / sum(f)
+  up <- side$up$rows - centre$rows
+  H <- (up + side$down$rows - centre$rows) / sum(f)
+  g <- (up - H * f[1L]) / hyper_step
+  # -(c + s H) f'(z) - s g = 0, f' = (exp(k z) - 1) / k; without a mode nearby the row is taken to leave a fifth of c
+  slope <- -share * g / pmax(c + share * H, c / 5)
+  z <- if (k == 0) slope else log(pmax(1 + k * slope, exp(-farthest_shift * abs(k)))) / k
+  z <- pmax(-farthest_shift, pmin(farthest_shift, z))
+  pmin(0, g * z + H * skewed_square(z, k))
+}
+
+#' The variance of a function of the rows that the hyperparameters' posterior causes: g' Cov g, N numbers, 0 where there
+#' are no axes
+#' @noRd
+hyper_variance <- function(sides) {
+  of_axis <- function(side) ((side$up$rows - side$down$rows) / (2 * hyper_step))^2
+  Reduce(`+`, lapply(sides$axes, of_axis), 0)
+}
+
+skewed_square <- function(z, k) if (k == 0) z^2 / 2 else (expm1(k * z) - k * z) / k^2
+
+#' k for which B falls by these amounts on the two sides
+#' @param rise Of B at hyper_step and -hyper_step.
+#' @noRd
+skew_of <- function(rise) {
+  wanted <- log(rise[1L] / rise[2L])
+  # ratio(k) is k hyper_step 2 / 3 near 0, odd and rising
+  if (abs(wanted) < 1e-3) return(0)
+  miss <- function(k) log(skewed_square(hyper_step, k) / skewed_square(-hyper_step, k)) - abs(wanted)
+  sign(wanted) * if (miss(largest_skew) <= 0) largest_skew else {
+    stats::uniroot(miss, c(1e-3, largest_skew), tol = 1e-8)$root
+  }
+}
+
+#' A function of the rows at the mode of the hyperparameters and on both sides of it, on each axis of their posterior
+#'
+#' @param f f(fit at these hyperparameters): N numbers.
+#' @return list(centre, axes: a list of list(up, down), with f's values as `rows` and the `bound`; counted, left_out:
+#'   names of learned hyperparameters; averaged: is the fit a mixture of states, whose `axes` are not needed?). `axes` is
+#'   empty where nothing is known.
+#' @noRd
+hyper_sides <- function(fit, f) {
+  known <- fit$hyper_posterior
+  learned <- unique(fit$model$hyper$name[fit$model$hyper$learned])
+  name <- function(free) unique(fit$model$hyper$name[known$at[known$free[free]]])
+  sides <- function(centre, axes, counted, averaged = FALSE) {
+    list(centre = centre, axes = axes, counted = counted, left_out = setdiff(learned, counted), averaged = averaged)
+  }
+  # what the states say of the hyperparameters has weights without the row
+  if (!is.null(fit$states)) return(sides(NULL, list(), name(seq_along(known$free)), TRUE))
+  # the rows before add_data() are gone
+  if (is.null(known) || !is.null(fit$seen)) return(sides(NULL, list(), character()))
+  # directions that data and priors do not determine are left out
+  moves <- known$axes
+  moves[known$flat, ] <- 0
+  at <- function(move) at_learned(fit, replace(known$value, known$free, known$value[known$free] + move), f)
+  centre <- at(0)
+  axes <- lapply(seq_len(ncol(moves)), function(j) {
+    list(up = at(hyper_step * moves[, j]), down = at(-hyper_step * moves[, j]))
+  })
+  found <- !vapply(axes, function(side) is.null(centre) || is.null(side$up) || is.null(side$down), NA)
+  # an axis without a posterior is that of its largest element
+  lost <- apply(abs(moves), 2L, which.max)[!found]
+  sides(centre, axes[found], name(setdiff(seq_along(known$free), c(known$flat, lost))))
+}
+
+#' list(rows: f(fit), bound) by inference at these learned hyperparameters, on the scale of the search; NULL where
+#' there is no posterior
+#' @noRd
+at_learned <- function(fit, x, f) {
+  model <- fitted_model(fit)
+  model$hyper$value <- drop(natural_hyper(fit$model, fit$posterior$hyper, rbind(x)))
+  control <- as_control(fit$control)
+  control$max_seconds <- Inf
+  control$tol <- min(control$tol, 1e-9)
+  # differences of what minibatches find would be noise
+  method <- if (fact("inference", fit$method, "learns")) "auto" else fit$method
+  start <- fit$posterior[c("lambda", "b")]
+  found <- tryCatch(
+    as_galvi_error(fit_model(model, method, "fixed", control, start)), galvi_error_numeric = function(e) NULL
+  )
+  if (is.null(found)) return(NULL)
+  fit$posterior <- found[intersect(posterior_parts, names(found))]
+  list(rows = f(factorised_view(fit)), bound = found$elbo + found$log_prior)
+}
+
+#' What of hyper_sides() a result keeps, for print()
+#' @noRd
+counted_hyper <- function(sides) sides[c("counted", "left_out", "averaged")]
+
+#' What the row itself still says, in a sentence; NULL if nothing
+#' @noRd
+uncounted_words <- function(hyper, sum) {
+  if (!length(hyper$left_out)) return(NULL)
+  sprintf(
+    "Each row still counts in the estimate of %s, which makes %s too high, by about 1 for each number that was learned.",
+    quote_names(hyper$left_out, "", 5L), sum
+  )
+}
