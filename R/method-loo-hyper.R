@@ -8,8 +8,9 @@
 # which is g_n' Cov(psi) g_n on the scale psi of the search. Inference at 0, h and -h on each axis gives B and the l of
 # all rows there. Both are interpolated, axis by axis, by the functions that a scale parameter has, psi its logarithm:
 #   B(z) = -c f(z),   l(z) = l(0) + g z + H f(z),   f(z) = (exp(k z) - 1 - k z) / k^2  (z^2 / 2 for k = 0).
-# k is from the skewness of B. z_n then has a closed form, which is exact for the noise of gaussian(); the squares alone
-# leave up to 0.9 nats where rows are few.
+# k is from the skewness of B. z_n then has a closed form. For the noise of gaussian() it is exact; the squares alone leave
+# up to 0.9 nats where rows are few. What two axes have in common is left out: with the seconds of all pairs, four or
+# five hyperparameters come closer to refits, and two of them less close where a variance may be zero.
 
 # A third of a posterior sd: differences of second order need a step that rounding does not reach.
 hyper_step <- 0.3
@@ -17,6 +18,9 @@ hyper_step <- 0.3
 # What an extrapolation from a third of an sd can bear, in sds.
 farthest_shift <- 2
 largest_skew <- 3
+
+# The sd of a direction that is not determined (`least` in src/fit/hyper_posterior.cpp).
+longest_axis <- 10 * (1 - 1e-9)
 
 #' What each row's log leave-one-out density loses when the hyperparameters, too, are those without it: N numbers <= 0
 #'
@@ -92,18 +96,18 @@ hyper_sides <- function(fit, f) {
   if (!is.null(fit$states)) return(sides(NULL, list(), name(seq_along(known$free)), TRUE))
   # the rows before add_data() are gone
   if (is.null(known) || !is.null(fit$seen)) return(sides(NULL, list(), character()))
-  # directions that data and priors do not determine are left out
-  moves <- known$axes
-  moves[known$flat, ] <- 0
+  # an axis that data and priors do not determine has the length that the core gives it
+  determined <- colSums(known$axes^2) < longest_axis^2
+  moves <- known$axes[, determined, drop = FALSE]
   at <- function(move) at_learned(fit, replace(known$value, known$free, known$value[known$free] + move), f)
-  centre <- at(0)
+  centre <- if (any(determined)) at(0)
   axes <- lapply(seq_len(ncol(moves)), function(j) {
     list(up = at(hyper_step * moves[, j]), down = at(-hyper_step * moves[, j]))
   })
   found <- !vapply(axes, function(side) is.null(centre) || is.null(side$up) || is.null(side$down), NA)
-  # an axis without a posterior is that of its largest element
-  lost <- apply(abs(moves), 2L, which.max)[!found]
-  sides(centre, axes[found], name(setdiff(seq_along(known$free), c(known$flat, lost))))
+  # an axis of which nothing is known is that of its largest element
+  lost <- apply(abs(known$axes), 2L, which.max)[!replace(determined, determined, found)]
+  sides(centre, axes[found], name(setdiff(seq_along(known$free), lost)))
 }
 
 #' list(rows: f(fit), bound) by inference at these learned hyperparameters, on the scale of the search; NULL where
@@ -135,7 +139,7 @@ counted_hyper <- function(sides) sides[c("counted", "left_out", "averaged")]
 uncounted_words <- function(hyper, sum) {
   if (!length(hyper$left_out)) return(NULL)
   sprintf(
-    "Each row still counts in the estimate of %s, which makes %s too high, by about 1 for each number that was learned.",
+    "Each row still counts in the estimate of %s, which makes %s too high, by up to about 1 for each number.",
     quote_names(hyper$left_out, "", 5L), sum
   )
 }
