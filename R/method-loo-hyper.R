@@ -1,21 +1,20 @@
 # The row's share in the hyperparameters, for fits that have one value of them.
 #
-# Learned hyperparameters have seen the row that they help to predict. Let z be the axes of their posterior in standard
-# deviations (fit$hyper_posterior), 0 the mode, B(z) the bound with the log prior and l(z) the log density of row n
-# without it (its cavity). The others say B - l of the hyperparameters, so that row n is to be predicted at the mode of
-# this, z_n, where
+# Learned hyperparameters are estimated with the row that they help to predict. Let z be their coordinates on the axes
+# of their posterior, in standard deviations from the mode (fit$hyper_posterior), B(z) the bound plus the log prior, and
+# l(z) the log density of row n under its cavity. Without row n the log posterior of z is B - l. At its mode z_n
 #   l(z_n) = l(0) - g'g + ...,   g = dl/dz at 0,
-# which is g_n' Cov(psi) g_n on the scale psi of the search. Inference at 0, h and -h on each axis gives B and the l of
-# all rows there. Both are interpolated, axis by axis, by the functions that a scale parameter has, psi its logarithm:
-#   B(z) = -c f(z),   l(z) = l(0) + g z + H f(z),   f(z) = (exp(k z) - 1 - k z) / k^2  (z^2 / 2 for k = 0).
-# k is from the skewness of B. z_n then has a closed form. For the noise of gaussian() it is exact; the squares alone leave
-# up to 0.9 nats where rows are few. What two axes have in common is left out: with the seconds of all pairs, four or
-# five hyperparameters come closer to refits, and two of them less close where a variance may be zero.
+# and g'g is g_n' Cov(psi) g_n on the unconstrained scale psi. Inference at 0 and at h and -h on each axis gives B and
+# the l of all rows there. Both are interpolated along each axis by the functions that a scale parameter has:
+#   B(z) = -c f(z),   l(z) = l(0) + g z + H f(z),   f(z) = (exp(k z) - 1 - k z) / k^2  (z^2 / 2 for k = 0),
+# with k from the skewness of B. Then z_n has a closed form, which is exact for the variance of gaussian() noise; g'g
+# alone is wrong by up to 0.9 nats in total for few rows. Second derivatives in two axes are ignored. With them, models
+# of four or five hyperparameters come closer to refits, but those whose variances may be zero do not.
 
-# A third of a posterior sd: differences of second order need a step that rounding does not reach.
+# In posterior sds: large enough for second differences of what inference finds to within its tolerance.
 hyper_step <- 0.3
 
-# What an extrapolation from a third of an sd can bear, in sds.
+# Limits of the extrapolation, in sds and in k.
 farthest_shift <- 2
 largest_skew <- 3
 
@@ -40,7 +39,7 @@ hyper_loss <- function(fit, sides) {
 #' @noRd
 axis_loss <- function(side, centre, share) {
   rise <- c(side$up$bound, side$down$bound) - centre$bound
-  # not a mode in this direction: nothing is known of it
+  # no mode in this direction
   if (any(rise >= 0)) return(0)
   k <- skew_of(rise)
   f <- skewed_square(c(1, -1) * hyper_step, k)
@@ -48,7 +47,7 @@ axis_loss <- function(side, centre, share) {
   up <- side$up$rows - centre$rows
   H <- (up + side$down$rows - centre$rows) / sum(f)
   g <- (up - H * f[1L]) / hyper_step
-  # -(c + s H) f'(z) - s g = 0, f' = (exp(k z) - 1) / k; without a mode nearby the row is taken to leave a fifth of c
+  # -(c + s H) f'(z) - s g = 0, f' = (exp(k z) - 1) / k; a row takes at most four fifths of the curvature
   slope <- -share * g / pmax(c + share * H, c / 5)
   z <- if (k == 0) slope else log(pmax(1 + k * slope, exp(-farthest_shift * abs(k)))) / k
   z <- pmax(-farthest_shift, pmin(farthest_shift, z))
@@ -82,8 +81,8 @@ skew_of <- function(rise) {
 #'
 #' @param f f(fit at these hyperparameters): N numbers.
 #' @return list(centre, axes: a list of list(up, down), with f's values as `rows` and the `bound`; counted, left_out:
-#'   names of learned hyperparameters; averaged: is the fit a mixture of states, whose `axes` are not needed?). `axes` is
-#'   empty where nothing is known.
+#'   names of learned hyperparameters; averaged: is the fit a mixture of states, whose `axes` are not needed?). `axes`
+#'   is empty where nothing is known.
 #' @noRd
 hyper_sides <- function(fit, f) {
   known <- fit$hyper_posterior
