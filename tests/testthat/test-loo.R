@@ -187,3 +187,98 @@ test_that("plot() of loo() shows leverages, and kfold() says what there is inste
   skip_if_not_installed("loo")
   expect_error(loo::kfold(fit, K = 5), "update\\(fit, subset", class = "galvi_error_argument")
 })
+
+# Sum of log p(y_i | the others), with hyperparameters learned from the others.
+relearned <- function(fit, data) {
+  sum(vapply(seq_len(nrow(data)), function(i) {
+    without <- suppressMessages(suppressWarnings(update(fit, data = data[-i, ])))
+    predict(without, data[i, ], type = "density")
+  }, 0))
+}
+
+test_that("learned hyperparameters are those without the row: sums are close to refits", {
+  skip_on_cran()
+  u <- log(c(5, 10, 15, 20, 30, 40, 60, 80, 100))
+  clotting <- data.frame(u = rep(u, 2), lot = gl(2, 9), time = c(118, 58, 42, 35, 27, 25, 21, 19, 18, 69, 35, 26, 21,
+    18, 16, 13, 12, 12))
+  girls <- as.data.frame(nlme::Orthodont)[nlme::Orthodont$Sex == "Female", ]
+  girls$Subject <- factor(as.character(girls$Subject))
+  kidney <- survival::kidney
+  esoph <- data.frame(dose = esoph$tobgp, alc = as.numeric(esoph$alcgp), age = as.numeric(esoph$agegp))
+  days <- MASS::quine[c(TRUE, FALSE), ]
+  # the last number is how far the sum was off at the hyperparameters of all rows, at least
+  cases <- list(
+    list(galvi(yield ~ N + P + K + (1 | block), npk, prior = list(default = normal(0, 10), intercept = normal(55, 20))),
+      npk, 0.2, 2),
+    list(galvi(distance ~ age + (1 | Subject), girls), girls, 0.01, 1.5),
+    list(galvi(dist ~ speed, cars), cars, 0.01, 1.5),
+    list(galvi(dist ~ gp(speed), cars), cars, 0.4, 2.5),
+    list(galvi(stack.loss ~ Air.Flow + Water.Temp + Acid.Conc., stackloss, student()), stackloss, 0.3, 1.5),
+    list(galvi(time ~ u * lot, clotting, Gamma("log")), clotting, 0.35, 2.5),
+    list(galvi(Days ~ Sex + Eth + Lrn, days, negbinomial()), days, 0.2, 0.5),
+    list(galvi(dose ~ alc + age, esoph, cumulative()), esoph, 0.1, 2.5),
+    list(galvi(survival::Surv(time, status) ~ age + sex + (1 | id), kidney, lognormal(),
+      prior = list(sd = pc(1, 0.37))), kidney, 0.4, 2.5)
+  )
+  for (case in cases) {
+    fit <- case[[1L]]
+    wanted <- relearned(fit, case[[2L]])
+    found <- loo.galvi(fit)
+    label <- deparse1(fit$formula)
+    expect_lt(abs(found$estimates["elpd_loo", "Estimate"] - wanted), case[[3L]], label = label)
+    fit$hyper_posterior <- NULL
+    with_row <- loo.galvi(fit)
+    expect_gt(with_row$estimates["elpd_loo", "Estimate"] - wanted, case[[4L]], label = label)
+    expect_true(all(found$pointwise[, "elpd_loo"] <= with_row$pointwise[, "elpd_loo"]))
+    expect_true(all(found$pointwise[, "p_loo"] >= with_row$pointwise[, "p_loo"]))
+  }
+})
+
+test_that("to first order a row loses g' Cov g", {
+  fit <- galvi(dist ~ speed, cars)
+  sides <- hyper_sides(fit, function(fit) row_log_density(fit, cavities(fit)))
+  at <- fit$hyper_posterior
+  density <- function(x) {
+    view <- galvi(dist ~ speed, cars, galvi_family("gaussian", variance = fixed(exp(x))))
+    row_log_density(view, cavities(view))
+  }
+  g <- (density(at$value + 1e-3) - density(at$value - 1e-3)) / 2e-3
+  first <- g^2 * drop(at$axes)^2
+  small <- first < 0.01
+  expect_gt(sum(small), 30)
+  expect_lt(max(abs(hyper_loss(fit, sides) + first)[small]), 2e-3)
+})
+
+test_that("what is fixed, integrated over or not known stays as it was, and print() says so", {
+  held <- galvi(dist ~ speed, cars, hyper = "fixed")
+  found <- loo.galvi(held)
+  expect_identical(unname(found$pointwise[, "elpd_loo"]), as.vector(row_log_density(held, cavities(held))))
+  expect_length(unlist(found$hyper[c("counted", "left_out")]), 0L)
+  expect_false(grepl("hyperparameters", paste(capture.output(print(found)), collapse = " ")))
+  averaged <- galvi(dist ~ speed, cars, hyper = "integrate")
+  found <- loo.galvi(averaged)
+  expect_identical(unname(found$pointwise[, "elpd_loo"]), as.vector(row_log_density(averaged, cavities(averaged))))
+  expect_output(print(found), "averaged over the\\s+hyperparameters")
+  learned <- galvi(dist ~ speed, cars)
+  expect_output(print(loo.galvi(learned)), "as they would be\\s+without it")
+  learned$hyper_posterior <- NULL
+  for (found in list(loo.galvi(learned), waic.galvi(learned))) {
+    expect_identical(found$hyper$left_out, "gaussian.variance")
+    expect_output(print(found), "gaussian.variance")
+  }
+})
+
+test_that("a row of weight w is w rows with learned hyperparameters, too", {
+  d <- loo_data()
+  weighted <- loo.galvi(galvi(number ~ x, d, prior = proper, weights = frequency(weight)))
+  repeated <- loo.galvi(galvi(number ~ x, d[rep(1:30, d$weight), ], prior = proper))
+  expect_close(weighted$estimates[, "Estimate"], repeated$estimates[, "Estimate"], 1e-4)
+})
+
+test_that("waic() has the variance that hyperparameters cause, however they are known", {
+  learned <- galvi(dist ~ speed, cars)
+  of_eta <- sum(log_density_variance(learned))
+  p <- function(fit) waic.galvi(fit)$estimates["p_waic", "Estimate"]
+  expect_gt(p(learned) - of_eta, 0.5)
+  expect_lt(abs(p(learned) - p(galvi(dist ~ speed, cars, hyper = "integrate"))), 0.3)
+})

