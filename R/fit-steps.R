@@ -301,6 +301,7 @@ interrupted_posterior <- function(model, standing) {
   control <- as_control(model$control)
   control$max_iterations <- 1
   control$max_seconds <- Inf
+  control$uncertainty <- "factorised"
   result <- fit_model(core, standing$method, "fixed", control, standing$start)
   result[c("converged", "interrupted", "trace")] <- list(FALSE, TRUE, standing$trace)
   result$message <- "it was interrupted"

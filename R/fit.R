@@ -154,7 +154,7 @@ new_fit <- function(call, model, core, result) {
     namespace = topenv()
   )
   fit <- as_mixture(with_y(fit))
-  if (!is.null(result$uncertainty$points)) fit <- with_points(fit, result$uncertainty$points)
+  if (identical(result$uncertainty$method, "points")) fit <- with_points(fit, result$uncertainty$points)
   fit <- with_thresholds_at_zero(fit)
   if (has_points(fit)) fit$hyper <- hyper_at_level(fit, 0.95)
   validate_fit(fit)

@@ -159,7 +159,7 @@ HyperPosterior hyper_posterior_from_list(const Rcpp::List& list) {
 
 namespace {
 
-/// list(method, rounds, efficiency, tail, rho), and `points` where these are believed.
+/// list(method, rounds, efficiency, tail, rho), and `points` where there are some, believed or not.
 Rcpp::List uncertainty_to_r(const Uncertainty& found) {
   const auto& points = found.points_found;
   const char* method[] = {"factorised", "points", "states"};
@@ -168,7 +168,7 @@ Rcpp::List uncertainty_to_r(const Uncertainty& found) {
       Rcpp::_["efficiency"] = points ? points->efficiency : NA_REAL,
       Rcpp::_["tail"] = points ? points->tail : NA_REAL, Rcpp::_["moved"] = points ? points->moved : NA_REAL,
       Rcpp::_["rho"] = NA_REAL);
-  if (found.method == Uncertainty::points)
+  if (points)
     out["points"] = Rcpp::List::create(Rcpp::_["coefficients"] = to_r(points->coefficients),
                                        Rcpp::_["hyper"] = to_r(points->hyper),
                                        Rcpp::_["weight"] = to_r(points->weight));

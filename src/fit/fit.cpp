@@ -97,7 +97,7 @@ std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& ta
   }
 }
 
-/// Where the posterior of the hyperparameters is, with weak priors where the search had none.
+/// Where the posterior of the hyperparameters is.
 struct Mode {
   Fit fit;
   State state;
@@ -105,13 +105,14 @@ struct Mode {
   Matrix slope;  // of the coefficients' mean in what is free there; empty where it is not known.   L x m
 };
 
-/// From the result of the search. `unknowns`: whose slope is wanted, or null. Table and model end at the mode.
-Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const FitResult& found,
+/// From the result of the search. proper: with weak priors where the search had none. `unknowns`: whose slope is wanted,
+/// or null. Table and model end at the mode.
+Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const FitResult& found, bool proper,
              const Unknowns* unknowns) {
   Mode out{found.fit, found.state, {}, {}};
   Trace aside(model.context());
   aside.stage(Stage::silent);
-  if (plan.proper) {
+  if (proper && plan.proper) {
     table = *plan.proper;
     const Cost cost = model.context().cost;
     table.set_values(table.away_from_bounds(found.fit.hyper));
@@ -180,10 +181,11 @@ void integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   out.uncertainty.method = Uncertainty::states;
 }
 
-/// Is a mixture of states worth its time and memory?
-bool takes_states(const LatentGaussianModel& model, const Mode& mode) {
+/// Is a mixture of states over so many hyperparameters worth its time and memory?
+bool takes_states(const LatentGaussianModel& model, Index parameters) {
   constexpr Index most_parameters = 8, most_rows = 20000, most_coefficients = 300;
-  if (mode.posterior->size() > most_parameters || model.rows() > most_rows || !model.has_all_rows()) return false;
+  if (parameters == 0 || parameters > most_parameters || model.rows() > most_rows || !model.has_all_rows())
+    return false;
   for (const auto& part : model.priors()) {
     Index coefficients = 0;
     for (Index t = 0; t < part.prior->size(); ++t) {
@@ -232,8 +234,11 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
     if (parameters <= most_unknowns) unknowns = Unknowns::of(model, most_unknowns - parameters);
     if (unknowns && !takes_points(unknowns->size() + parameters, model.rows())) unknowns.reset();
   }
+  const bool states = joint && takes_states(model, learns ? learned.learned() : 0);
   Mode mode{out.fit, out.state, {}, {}};
-  if (learns) mode = mode_of(model, table, plan, out, unknowns ? &*unknowns : nullptr);
+  if (learns)
+    mode = mode_of(model, table, plan, out, unknowns || states || !plan.integrate.empty(),
+                   unknowns ? &*unknowns : nullptr);
   out.hyper_posterior = mode.posterior;
   if (!plan.integrate.empty() && mode.posterior) {
     integrate(model, table, plan, mode, out);
@@ -243,7 +248,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
     if (out.uncertainty.points_found && out.uncertainty.points_found->believed())
       out.uncertainty.method = Uncertainty::points;
   }
-  if (joint && out.uncertainty.method == Uncertainty::factorised && mode.posterior && takes_states(model, mode)) {
+  if (states && out.uncertainty.method == Uncertainty::factorised && mode.posterior) {
     Plan with_states = plan;
     with_states.integrate = "auto";
     integrate(model, table, with_states, mode, out);
