@@ -152,6 +152,9 @@ mixture_coefficients <- function(blocks, weights) {
   })
 }
 
+row_min <- function(x) do.call(pmin, lapply(seq_len(ncol(x)), function(j) x[, j]))
+row_max <- function(x) do.call(pmax, lapply(seq_len(ncol(x)), function(j) x[, j]))
+
 #' Quantiles of weighted values, by linear interpolation of the middles of their steps
 #'
 #' @param values,weights N x Z.

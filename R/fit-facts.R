@@ -16,7 +16,9 @@ check_has_rows <- function(fit, cure = "give `newdata`, a data frame or the sour
 #' Are the latents of a row, which are independent under q, dependent in the posterior? Then q's variances are too
 #' small: they are those of each latent given the others.
 #' @noRd
-ignores_dependence <- function(fit) n_latents(fit) > 1L && !facts_of(fit)$separable && !is_coupled(fit)
+ignores_dependence <- function(fit) {
+  n_latents(fit) > 1L && !facts_of(fit)$separable && !is_coupled(fit) && !has_points(fit)
+}
 
 #' Levels of a factor response, of "0" and "1" for a numeric binary one; NULL where the response has no
 #' classes

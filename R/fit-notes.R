@@ -5,7 +5,7 @@
 #' @noRd
 find_notes <- function(fit) {
   dependent <- unlist(lapply(predictors(fit), dependent_columns), recursive = FALSE)
-  weight <- prior_weight(fit)
+  weight <- prior_weight(without_points(fit))
   # one note for each coefficient
   told <- weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients"))
   weight <- lapply(weight, `[`, !told)

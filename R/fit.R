@@ -83,7 +83,9 @@
 #' * `prior`: the default prior moves an estimate by more than a tenth of its posterior standard deviation, or that
 #'   standard deviation is more than half of the prior's;
 #' * `typed_prior`: the priors that were given move estimates by more than a tenth (in `summary()` and `check_fit()` only);
-#' * `groups`: a grouping factor has one row in each level beside gaussian noise, or one or two levels.
+#' * `groups`: a grouping factor has one row in each level beside gaussian noise, or one or two levels;
+#' * `uncertainty`: the standard deviation of a coefficient may be wrong by more than a tenth, as the joint posterior of
+#'   all that is uncertain is too far from every Gaussian (in `print()`, `summary()` and `check_fit()` only).
 #'
 #' @section Sites:
 #' Inference represents the posterior by a Gaussian factor for each observation, exp(b f - lambda f^2 / 2) with
@@ -139,7 +141,7 @@ new_fit <- function(call, model, core, result) {
       trace = result$trace,
       convergence = c(
         result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
-        list(uncertainty = result$uncertainty[names(result$uncertainty) != "points"])
+        list(uncertainty = result$uncertainty[c("method", "rounds", "efficiency", "tail", "rho")])
       ),
       stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted,
       backend = result$backend, cost = result$cost,
@@ -158,7 +160,7 @@ new_fit <- function(call, model, core, result) {
   fit <- with_thresholds_at_zero(fit)
   if (has_points(fit)) fit$hyper <- hyper_at_level(fit, 0.95)
   validate_fit(fit)
-  notes <- find_notes(fit)
+  notes <- c(find_notes(fit), uncertainty_notes(fit, result$uncertainty))
   if (length(notes)) {
     fit$notes <- notes
     say_notes(fit)
@@ -167,6 +169,7 @@ new_fit <- function(call, model, core, result) {
   if (length(lost)) warn_lost_digits(lost, fit$call)
   if (!is.null(factors)) warn_large_loadings(fit)
   warn_of_density(fit)
+  warn_uncertainty(fit, result$uncertainty)
   for (spec in all_specs(fit$design)) say_of_term(spec, fit)
   fit
 }

@@ -4,15 +4,19 @@
 #'
 #' @details
 #' `coef()` and `fixef()` return the posterior means of the fixed effects, `vcov()` their posterior covariance, and
-#' `confint()` credible intervals with equal tails, all on the scale of the linear predictor. They are conditional on
-#' the estimated hyperparameters, or averaged over these if the model was fitted with `hyper = "integrate"`.
+#' `confint()` credible intervals with equal tails, all on the scale of the linear predictor. They belong to one joint
+#' posterior of the coefficients of all linear predictors, the family's parameters and the standard deviations of groups,
+#' which predictions and draws have too; `summary()` says in a line how it was found, and `vignette("uncertainty")` how
+#' that is done. In a linear model the intervals are those of [lm()], and the standard deviations its standard errors times
+#' sqrt(df / (df - 2)), the standard deviation of the t distribution. `galvi_control(uncertainty = "factorised")` takes
+#' hyperparameters as known and linear predictors as independent instead, as models with [gp()], fields or factors always
+#' do.
 #'
 #' `ranef()` returns the posterior mean and sd of the effects of [iid()], [random-slopes], [gmrf()], [rw1()], [rw2()],
 #' [ar1()] and other terms that consist of coefficients. Their sd includes the uncertainty of the fixed effects.
 #'
 #' @section Two linear predictors:
-#' The coefficients of other linear predictors have their names as prefix, as in `sigma_(Intercept)`. The posterior
-#' treats the predictors as independent, so covariances between them are zero.
+#' The coefficients of other linear predictors have their names as prefix, as in `sigma_(Intercept)`.
 #'
 #' @section Several classes:
 #' The bound for [categorical()] responses uses a posterior in which classes are independent, whose standard deviations
@@ -22,15 +26,12 @@
 #' Giordano, Broderick and Jordan 2018), which allows for the skewness of the exact posterior. With other terms they come from the independent one, and `print()` says so. For
 #' [stick_breaking()] the linear predictors are independent in the exact posterior too.
 #'
-#' @section Ordered classes:
-#' Posterior standard deviations of [cumulative()] models take the estimated thresholds as known. The thresholds and the
-#' coefficients are correlated, so these standard deviations and credible intervals are too small, and `print()` says
-#' so. With `hyper = "integrate"` they include the uncertainty of the thresholds.
-#'
 #' @param object A fit of [galvi()].
 #' @param condVar For `ranef()`: if TRUE, the effects of [iid()] and [random-slopes] are returned by grouping factor,
 #'   with posterior covariances, as in lme4. FALSE by default.
 #' @param complete Accepted for compatibility with [stats::coef()] and [stats::vcov()]; no coefficient is ever missing.
+#' @param full For `vcov()`: if TRUE, learned hyperparameters are included, on the scale of their search (such as the
+#'   logarithm of a variance), after the coefficients.
 #' @param parm Names or positions of coefficients; all by default.
 #' @param level Probability of the credible interval, between 0 and 1.
 #' @param ... Must be empty.

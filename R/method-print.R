@@ -103,19 +103,7 @@ left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitt
 #' A sentence if the posterior sds of coefficients are too small, else NULL
 #' @noRd
 narrow_note <- function(fit) {
-  if (is.null(fit$states) && any(threshold_table(fit)$status == "learned")) {
-    return(paste(
-      "The posterior standard deviations and intervals of these coefficients may be a few per cent too small, because",
-      "they take the estimated thresholds as known. With hyper = \"integrate\" they include their uncertainty."
-    ))
-  }
-  if (!ignores_dependence(fit)) return(NULL)
-  if (n_predictors(fit) > 1L) {
-    return(sprintf(paste(
-      "The approximation treats the %s predictors as independent: posterior standard deviations and intervals",
-      "may be too small, and covariances between coefficients of %s are zero."
-    ), c("two", "three")[n_predictors(fit) - 1L], and_words(predictor_names(fit))))
-  }
+  if (!ignores_dependence(fit) || n_predictors(fit) > 1L) return(NULL)
   paste(
     "The posterior standard deviations and intervals of these coefficients are too small, and their",
     "covariances between classes are zero, because the approximation treats the classes as independent."
@@ -253,6 +241,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),
       factors = if (!is.null(object$factors)) list(text = factor_lines(object), effects = object$factors$effects),
       notes = object$notes, note = if (!is.null(coefficients)) narrow_note(object), joint = is_coupled(object),
+      uncertainty = uncertainty_line(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
       inducing = vapply(object$inducing, nrow, 1L), starts = object$starts,
@@ -271,6 +260,7 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
     "Method: %s; expectations: %s; %s.", x$method, gsub("_", " ", x$expectation), cost_words(x)
   ))
   if (x$joint) print_wrapped("Coefficients: from a joint posterior of all classes.")
+  if (!is.null(x$uncertainty)) print_wrapped(x$uncertainty)
   for (line in x$missing_limits) print_wrapped(line)
   if (length(x$inducing)) {
     print_wrapped(sprintf("%s: %d inducing points, in $inducing of the fit.", names(x$inducing), x$inducing))

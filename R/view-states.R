@@ -125,9 +125,6 @@ normal_mixture_quantile <- function(mean, sd, weight, p) {
   )
 }
 
-row_min <- function(x) do.call(pmin, lapply(seq_len(ncol(x)), function(j) x[, j]))
-row_max <- function(x) do.call(pmax, lapply(seq_len(ncol(x)), function(j) x[, j]))
-
 #' Roots of rising functions, one for each element, between `lower` and `upper`: regula falsi with the Illinois
 #' rule, and bisection where that is slow
 #'

@@ -167,7 +167,7 @@ Rcpp::List uncertainty_to_r(const Uncertainty& found) {
       Rcpp::_["method"] = method[found.method], Rcpp::_["rounds"] = points ? points->rounds : 0,
       Rcpp::_["efficiency"] = points ? points->efficiency : NA_REAL,
       Rcpp::_["tail"] = points ? points->tail : NA_REAL, Rcpp::_["moved"] = points ? points->moved : NA_REAL,
-      Rcpp::_["rho"] = NA_REAL);
+      Rcpp::_["rho"] = NA_REAL, Rcpp::_["refused"] = found.refused);
   if (points)
     out["points"] = Rcpp::List::create(Rcpp::_["coefficients"] = to_r(points->coefficients),
                                        Rcpp::_["hyper"] = to_r(points->hyper),

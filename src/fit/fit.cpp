@@ -222,6 +222,22 @@ std::optional<WeightedPoints> points_from(const Unknowns& unknowns, HyperTable& 
   return weighted_points(unknowns, table, free, std::move(start), plan.another_likelihood);
 }
 
+/// Do the latent values of any row depend on each other? Not where the log density is a sum of functions of one each, as
+/// with a hurdle.
+bool couples(LatentGaussianModel& model, const Posterior& q) {
+  constexpr double none = 1e-10;  // of the curvature
+  const Index K = model.latents();
+  Expectations e;
+  model.expectation().evaluate(model.context(), model.likelihood(), model.data(), q->mean, q->variance, 2, e);
+  double largest = 0, between = 0;
+  for (Index j = 0; j < K; ++j)
+    for (Index k = 0; k < K; ++k) {
+      double& of = j == k ? largest : between;
+      of = std::max(of, e.d_mm.col(j + K * k).cwiseAbs().maxCoeff());
+    }
+  return !(between <= none * largest);
+}
+
 /// What is uncertain beside q: hyperparameters, and how latent values depend on each other.
 void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan, FitResult& out) {
   HyperTable table = learned;
@@ -229,7 +245,8 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   const bool learns = plan.learn && learned.learned() > 0;
   const bool exact = model.likelihood().conjugate() && model.latents() == 1;
   std::optional<Unknowns> unknowns;
-  if (joint && !exact && (learns || model.latents() > 1)) {
+  const bool coupled = joint && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
+  if (joint && !exact && (learns || coupled)) {
     const Index parameters = learns ? learned.learned() : 0;
     if (parameters <= most_unknowns) unknowns = Unknowns::of(model, most_unknowns - parameters);
     if (unknowns && !takes_points(unknowns->size() + parameters, model.rows())) unknowns.reset();
@@ -247,6 +264,8 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
     out.uncertainty.points_found = points_from(*unknowns, table, plan, mode);
     if (out.uncertainty.points_found && out.uncertainty.points_found->believed())
       out.uncertainty.method = Uncertainty::points;
+    else if (!out.uncertainty.points_found || out.uncertainty.points_found->hopeless())
+      out.uncertainty.refused = "the joint posterior of all that is uncertain is far from every Gaussian";
   }
   if (states && out.uncertainty.method == Uncertainty::factorised && mode.posterior) {
     Plan with_states = plan;

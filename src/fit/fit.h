@@ -57,6 +57,7 @@ struct WeightedState {
 struct Uncertainty {
   enum Method { factorised, points, states } method = factorised;
   std::optional<WeightedPoints> points_found;  // also where they are not believed
+  std::string refused;  // why there is nothing but q, although more is uncertain; empty where that is not so
 };
 
 struct FitResult {

@@ -138,6 +138,8 @@ bool WeightedPoints::believed() const {
   return moved < still && efficiency > least_efficiency && tail < heaviest_tail;
 }
 
+bool WeightedPoints::hopeless() const { return !(moved < 0.3 && efficiency > 0.02); }
+
 bool takes_points(Index unknowns, Index rows) {
   constexpr double most = 1e8;
   return unknowns > 0 && unknowns <= most_unknowns &&

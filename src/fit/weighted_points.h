@@ -22,6 +22,8 @@ struct WeightedPoints {
   double efficiency = 0;  // the share of the points that as precise a sample of the posterior would have
   double tail = 0;        // shape of the Pareto distribution of the largest weights
   bool believed() const;
+  /// So far from it that nothing should be read from them.
+  bool hopeless() const;
 };
 
 /// Where the first round's points are.

@@ -249,7 +249,7 @@ point_covariance <- function(points, k) {
 # ---- functions of eta and the hyperparameters ----
 
 # Rows times points at a time.
-most_values <- 2e6
+rows_by_points <- 2e6
 
 #' f() of some rows at a time, where it has a row for each: rows x columns
 #' @param f f(points, at): with the points of these rows.
@@ -257,7 +257,7 @@ most_values <- 2e6
 by_point_rows <- function(points, f) {
   n <- nrow(points$offset)
   if (n == 0L) return(NULL)
-  parts <- split(seq_len(n), (seq_len(n) - 1L) %/% max(1L, most_values %/% length(points$weight)))
+  parts <- split(seq_len(n), (seq_len(n) - 1L) %/% max(1L, rows_by_points %/% length(points$weight)))
   do.call(rbind, lapply(unname(parts), function(at) as.matrix(f(point_rows(points, at), at))))
 }
 
@@ -291,12 +291,12 @@ average_points <- function(points, f, log = FALSE) {
     values <- f(points_state(own, at))
     columns <- NCOL(values)
     values <- array(as.numeric(values), c(length(at), length(own$weight), columns))
-    vapply(seq_len(columns), function(j) {
+    matrix(vapply(seq_len(columns), function(j) {
       x <- matrix(values[, , j], length(at))
       if (!log) return(drop(x %*% own$weight))
       top <- row_max(x)
       ifelse(is.finite(top), top + base::log(drop(exp(x - top) %*% own$weight)), top)
-    }, numeric(length(at)))
+    }, numeric(length(at))), length(at))
   })
   if (is.null(out)) return(out)
   if (ncol(out) == 1L) out[, 1L] else out

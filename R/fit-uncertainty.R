@@ -1,0 +1,107 @@
+# What the standard deviations and intervals of a fit are, in words, and what is said where they are not to be trusted.
+
+#' A sentence about them; NULL where q is the posterior of everything that is uncertain
+#' @noRd
+uncertainty_line <- function(fit) {
+  if (!has_fixed(fit)) return(NULL)
+  learned <- uncertain_names(fit)
+  method <- uncertainty_method(fit)
+  if (method == "points") {
+    return(sprintf(
+      "Standard deviations and intervals: from weighted points of the joint posterior of %s (efficiency %s).",
+      and_words(c(if (n_predictors(fit) > 1L) "all predictors" else "coefficients", learned)),
+      format(fit$convergence$uncertainty$efficiency, digits = 2L)
+    ))
+  }
+  if (method == "states") {
+    line <- sprintf(
+      "Standard deviations and intervals: averaged over %d values of %s.", length(fit$states), and_words(learned)
+    )
+    return(if (is_linear_model(fit)) paste(line, paste(
+      "Intervals agree with those of lm(); the standard deviations are its standard errors times sqrt(df / (df - 2))."
+    )) else line)
+  }
+  if (method == "response") {
+    return(sprintf("Standard deviations and intervals: by linear response, for %s together.",
+      and_words(c(if (n_predictors(fit) > 1L) "all predictors" else "coefficients", learned))))
+  }
+  apart <- ignores_dependence(fit) && n_predictors(fit) > 1L
+  if (!length(learned) && !apart) return(NULL)
+  paste0("Standard deviations and intervals take ", paste(c(
+    if (length(learned)) sprintf("%s as known", and_words(learned)),
+    if (apart) "the predictors as independent"
+  ), collapse = " and "), ": they may be too small.")
+}
+
+uncertainty_method <- function(fit) {
+  if (!is.null(fit$states)) "states" else or_else(fit$convergence$uncertainty$method, "factorised")
+}
+
+has_fixed <- function(fit) length(coef.galvi(fit)) > 0L
+
+# Learned hyperparameters, at most three by name.
+uncertain_names <- function(fit) {
+  own <- fit$hyper$name[fit$hyper$status != "fixed"]
+  if (!length(own)) return(NULL)
+  if (length(own) > 3L) return(sprintf("%d hyperparameters", length(own)))
+  own
+}
+
+# lm()'s: gaussian, with fixed effects alone.
+is_linear_model <- function(fit) {
+  facts_of(fit)$conjugate && n_latents(fit) == 1L && identical(fit$design$labels, fixed_label) &&
+    sum(fit$model$hyper$learned) == 1L
+}
+
+# ---- where it cannot be trusted ----
+
+# Standard deviations that differ by more than this share are worth a note.
+visible_difference <- 0.1
+
+#' Notes and warnings of points that were tried and not believed
+#' @param tried What the core found, or NULL.
+#' @noRd
+uncertainty_notes <- function(fit, tried) {
+  if (is.null(tried) || tried$method == "points" || !is.finite(tried$efficiency)) return(NULL)
+  if (!has_fixed(fit)) return(NULL)
+  view <- fit
+  view["states"] <- NULL
+  own <- sqrt(diag(vcov.galvi(fit)))
+  weighed <- sqrt(diag(vcov.galvi(with_points(view, tried$points))))
+  ratio <- ifelse(own > 0, weighed / own, 1)
+  worst <- which.max(abs(log(ratio)))
+  if (abs(ratio[worst] - 1) < visible_difference) return(NULL)
+  name <- names(coef.galvi(fit))[worst]
+  new_note("uncertainty", sprintf(
+    "The data say little about %s: its standard deviation may be %s. Give it a prior such as %s.", quote_names(name),
+    if (ratio[worst] > 1) sprintf("too small by %.0f %%", min(100 * (1 - 1 / ratio[worst]), 99)) else {
+      sprintf("off by %.0f %%", 100 * (1 / ratio[worst] - 1))
+    },
+    prior_to_type(fit, name)
+  ), name, said = FALSE)
+}
+
+# prior = list(zi = list(minedno = normal(0, 1.5))), in units of the column
+prior_to_type <- function(fit, name) {
+  k <- predictor_of_name(fit, name)
+  view <- predictors(fit)[[k]]
+  column <- if (k == 1L) name else substring(name, nchar(coefficient_prefix(predictor_names(fit)[k])) + 1L)
+  spec <- fixed_spec(view$design$specs)
+  x <- printed_columns(spec, view$data)[, match(column, spec$columns)]
+  scale <- if (length(unique(x)) > 2L) stats::sd(x) else 1
+  unit <- if (k == 1L && link_has(fit$family, "same_units")) 2.5 * stats::sd(fit$model$y) else 1.5
+  prior <- sprintf("list(%s = normal(0, %s))", if (column == "(Intercept)") "intercept" else {
+    deparse(as.name(column), backtick = TRUE)
+  }, format(signif(unit / scale, 2L)))
+  paste("prior =", if (k == 1L) prior else sprintf("list(%s = %s)", predictor_names(fit)[k], prior))
+}
+
+#' Warns where nothing but q is known of how uncertain coefficients are, although more is uncertain
+#' @noRd
+warn_uncertainty <- function(fit, tried) {
+  if (is.null(tried) || is.null(tried$refused) || !nzchar(tried$refused)) return(invisible())
+  warn_galvi("uncertainty", sprintf(paste(
+    "Standard deviations and intervals are those of independent predictors and known hyperparameters, and may be much",
+    "too small: %s. Priors that say how large effects may be, such as prior = normal(0, 1.5), are what such data need."
+  ), tried$refused), call = fit$call)
+}
