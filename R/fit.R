@@ -15,9 +15,10 @@
 #'   \item{`hyper`}{a data frame with one row per hyperparameter: `name` (such as `gp(x1, x2).lengthscale`), `term`,
 #'     `parameter`, `estimate`, `lwr` and `upr` (95 % interval of estimated ones), `lower` and `upper` (the range of the
 #'     search), `status` (`"learned"`, `"fixed"` or `"at bound"`). All are on the natural scale, and variances are
-#'     variances. Intervals are normal on the scale of the search (the logarithm of positive parameters), from the
-#'     Hessian at the estimate. With `hyper = "integrate"` the estimate is the posterior median and the interval has
-#'     posterior quantiles. Intervals are NA for hyperparameters at the end of their range, for those that the data do
+#'     variances. Intervals are quantiles of the joint posterior of coefficients and hyperparameters where the fit has
+#'     it, with weak priors for what has none: half_normal(10 s) for standard deviations of groups, s being that of the
+#'     predictor (see [priors]), and log-normal for other positive numbers. Elsewhere they are normal on the scale of the
+#'     search (the logarithm of positive parameters), from the Hessian at the estimate. Intervals are NA for hyperparameters at the end of their range, for those that the data do
 #'     not determine, and where more than 30 are learned; ranges are NA for thresholds and correlations after
 #'     the first.}
 #'   \item{`elbo`}{the evidence bound in nats: a lower bound on the log marginal likelihood. It does not include
@@ -30,7 +31,10 @@
 #'   \item{`convergence`}{a list: `converged`; `message`, empty if there is nothing to report; `gradient_norm`; `gap`,
 #'     an upper bound on the distance of `elbo` to its maximum at these hyperparameters, in nats (NA where there is no
 #'     certificate); `rounding`, the part of `gap` that is an estimate of rounding error; `jitter`, a number added to a
-#'     diagonal to factorise it (0 if none was needed).}
+#'     diagonal to factorise it (0 if none was needed); `uncertainty`, where standard deviations and intervals come from:
+#'     a list of `method` (`"points"`, weighted points; `"states"`, a mixture over hyperparameters; `"response"`, linear
+#'     response; `"factorised"`), and of points the `rounds`, the `efficiency` and the shape of the weights' `tail`, of
+#'     linear response the radius `rho`.}
 #'   \item{`nobs`, `omitted`}{N; for rows from a source also the number of rows with missing values.}
 #'   \item{`inducing`}{the inducing points of sparse [gp()] terms, named by term: matrices with a column per input, in
 #'     the units of the inputs, or data frames if inputs are factors. NULL without such terms.}
@@ -57,7 +61,11 @@
 #'     need of the latent vector, or NULL. Fits with several classes also have `coupled`, the joint covariance of all
 #'     coefficients, with which `coefficients` and `latent` agree, and `factorised`, the `latent` that belongs to
 #'     `elbo`. [predict()][predict.galvi] with `type = "terms"` gives the posterior of each term.}
-#'   \item{`states`}{with `hyper = "integrate"` a list of list(`weight`, `posterior`), the posterior at each value of
+#'   \item{`points`}{where the posterior is weighted points: a list of `coefficients` (for each linear predictor points x
+#'     coefficients of its terms), `hyper` (points x learned hyperparameters), `at` (their positions) and `weight`;
+#'     `factorised` has `mean`, `variance` and `coefficients` of the Gaussian that belongs to `elbo`.}
+#'   \item{`states`}{with `hyper = "integrate"`, and for gaussian and many other models with learned hyperparameters, a
+#'     list of list(`weight`, `posterior`), the posterior at each value of
 #'     the hyperparameters, the mode first. `mean`, `variance` and `coefficients` of `posterior` are then moments of the
 #'     mixture, and its other elements belong to the mode.}
 #'   \item{`hyper_posterior`}{the posterior of the hyperparameters on the unconstrained scale: `at`, the positions of

@@ -142,8 +142,7 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #' response for each row.
 #'
 #' @details
-#' Hyperparameters are fixed at their estimates, or drawn from their posterior if the model was fitted with `hyper =
-#' "integrate"`. With several classes the linear predictors of a row are drawn jointly or independently, as described in
+#' Hyperparameters are drawn too where the posterior includes them, see [draws]. With several classes the linear predictors of a row are drawn jointly or independently, as described in
 #' [coef()][coef.galvi].
 #'
 #' `DHARMa::simulateResiduals(fit)` uses these simulations.

@@ -9,10 +9,10 @@
 #' @details
 #' Load rstantools or posterior to use these functions, or write `rstantools::posterior_epred(fit)`.
 #'
-#' Hyperparameters are fixed at their estimates. If the model was fitted with `hyper = "integrate"`, each draw has
-#' hyperparameters from their posterior. `as_draws()` returns hyperparameters in either case: without `"integrate"` they
-#' are drawn from the normal approximation that gives the limits in `fit$hyper`, independently of the coefficients.
-#' Fixed hyperparameters are left out; those that the data do not determine are constant.
+#' Draws come from the posterior that [coef()][coef.galvi] and `vcov()` describe: where it is one of coefficients and
+#' hyperparameters together, each draw has its own hyperparameters. Where hyperparameters are taken as known (`summary()`
+#' says so), `as_draws()` draws them from the normal approximation that gives the limits in `fit$hyper`, independently of
+#' the coefficients. Fixed hyperparameters are left out; those that the data do not determine are constant.
 #'
 #' With several classes the linear predictors of a row are drawn jointly or independently, as described in
 #' [coef()][coef.galvi]. With a full [gp()] the covariance matrix of all requested rows is formed and factorised.
