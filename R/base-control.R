@@ -158,6 +158,12 @@ as_control <- function(control) {
 
 last_checked <- new.env(parent = emptyenv())
 
+# The control of an inference of which only q is wanted.
+factorised <- function(control) {
+  control$uncertainty <- "factorised"
+  control
+}
+
 # A fit keeps no connection.
 without_cluster <- function(control) {
   control["cluster"] <- list(NULL)

@@ -120,6 +120,7 @@ as_mixture <- function(fit) {
   if (is.null(fit$states)) return(fit)
   parts <- lapply(fit$states, `[[`, "posterior")
   weights <- state_weights(fit)
+  if (is.null(fit$factorised)) fit$factorised <- fit$posterior[own_moments]
   fit$posterior[c("mean", "variance")] <- mixture_moments(parts, weights)
   fit$posterior$coefficients <- mixture_coefficients(lapply(parts, `[[`, "coefficients"), weights)
   fit
@@ -195,8 +196,8 @@ with_thresholds_at_zero <- function(fit) {
     own <- fit$points$at %in% at
     fit$points$hyper[, own] <- fit$points$hyper[, own] + level
     fit$points$carried <- drop(coding$centre %*% coding$A)
-    fit$points$factorised$mean <- fit$points$factorised$mean + move
   }
+  if (!is.null(fit$factorised)) fit$factorised$mean <- fit$factorised$mean + move
   fit$states <- if (!is.null(fit$states)) lapply(fit$states, function(state) {
     state$posterior <- moved(state$posterior)
     state

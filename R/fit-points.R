@@ -5,11 +5,13 @@
 # * `weight`: of the points, of sum one;
 # * `carried`: NULL, or what coded columns of fixed effects lack of the columns as they were typed, where thresholds are
 #   those at zero (with_thresholds_at_zero());
-# * `factorised`: what `fit$posterior` was without them: `mean`, `variance` and `coefficients`.
 # `fit$posterior` has the points' moments. A linear predictor, a parameter or a response is a number at each point, so
 # that questions about them are weighted sums and quantiles.
 
 has_points <- function(fit) !is.null(fit$points)
+
+# What `fit$posterior` has of the points or of a mixture, and `fit$factorised` of q at the estimated hyperparameters.
+own_moments <- c("mean", "variance", "coefficients")
 
 #' The fit with what the core found as points
 #'
@@ -25,9 +27,9 @@ with_points <- function(fit, found) {
   fit$points <- list(
     coefficients = Map(function(from, to) unname(found$coefficients[kept, from - 1 + seq_len(to - from + 1), drop = FALSE]),
       ends - widths + 1, ends),
-    hyper = hyper[, learned, drop = FALSE], at = learned, weight = weight / sum(weight),
-    factorised = fit$posterior[c("mean", "variance", "coefficients")]
+    hyper = hyper[, learned, drop = FALSE], at = learned, weight = weight / sum(weight)
   )
+  fit$factorised <- fit$posterior[own_moments]
   rows <- fitted_points_of(fit)
   fit$posterior[c("mean", "variance")] <- point_moments(rows, fit$points$weight)
   fit$posterior$coefficients <- lapply(fit$posterior$coefficients, point_coefficients, fit)
@@ -38,8 +40,18 @@ with_points <- function(fit, found) {
 #' @noRd
 without_points <- function(fit) {
   if (!has_points(fit)) return(fit)
-  fit$posterior[names(fit$points$factorised)] <- fit$points$factorised
+  fit$posterior[own_moments] <- fit$factorised
   fit["points"] <- NULL
+  fit
+}
+
+#' The fit as its bound and its sites know it, at the estimated hyperparameters
+#' @noRd
+at_estimates <- function(fit) {
+  fit <- without_points(fit)
+  if (is.null(fit$states) || is.null(fit$factorised)) return(fit)
+  fit$posterior[own_moments] <- fit$factorised
+  fit["states"] <- NULL
   fit
 }
 

@@ -156,7 +156,7 @@ galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOptio
     stop(if (is.null(failure)) e else failure)
   })
   core$curvature <- interval_positions(core$hyper)
-  if (!takes_joint(model$design)) control$uncertainty <- "factorised"
+  if (!takes_joint(model$design) || !is.null(control$cluster)) control <- factorised(control)
   labels <- if (!is_streamed(model)) frame_labels(model$data)
   result <- naming_rows(labels, with_progress(verbose, function(report) {
     as_read(with_memory(fit_size(core, method, control), threads = control$threads, {
@@ -301,7 +301,7 @@ interrupted_posterior <- function(model, standing) {
   control <- as_control(model$control)
   control$max_iterations <- 1
   control$max_seconds <- Inf
-  control$uncertainty <- "factorised"
+  control <- factorised(control)
   result <- fit_model(core, standing$method, "fixed", control, standing$start)
   result[c("converged", "interrupted", "trace")] <- list(FALSE, TRUE, standing$trace)
   result$message <- "it was interrupted"

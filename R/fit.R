@@ -45,6 +45,7 @@
 #'   \item{`notes`}{what the data do not determine: a list of list(`what`, `coefficients`, `text`, `said`), or NULL. See
 #'     the section on notes.}
 #'   \item{`starts`}{a data frame of all starts, if there were several.}
+#'   \item{`integrated`}{TRUE for a fit with `hyper = "integrate"`; otherwise NULL.}
 #'   \item{`stopped`}{TRUE if the fit was stopped before it converged, see [galvi_last()]; otherwise NULL.}
 #'   \item{`seen`, `penalty`}{for the result of [add_data()]: the number of earlier observations; the loss of `elbo` by
 #'     changes of inducing points, in nats.}
@@ -63,7 +64,7 @@
 #'     `elbo`. [predict()][predict.galvi] with `type = "terms"` gives the posterior of each term.}
 #'   \item{`points`}{where the posterior is weighted points: a list of `coefficients` (for each linear predictor points x
 #'     coefficients of its terms), `hyper` (points x learned hyperparameters), `at` (their positions) and `weight`;
-#'     `factorised` has `mean`, `variance` and `coefficients` of the Gaussian that belongs to `elbo`.}
+#'     `factorised` of the fit has `mean`, `variance` and `coefficients` of the Gaussian that belongs to `elbo`.}
 #'   \item{`states`}{with `hyper = "integrate"`, and for gaussian and many other models with learned hyperparameters, a
 #'     list of list(`weight`, `posterior`), the posterior at each value of
 #'     the hyperparameters, the mode first. `mean`, `variance` and `coefficients` of `posterior` are then moments of the
@@ -151,7 +152,7 @@ new_fit <- function(call, model, core, result) {
         result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
         list(uncertainty = result$uncertainty[c("method", "rounds", "efficiency", "tail", "rho")])
       ),
-      stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted,
+      integrated = if (isTRUE(model$integrate)) TRUE, stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted,
       backend = result$backend, cost = result$cost,
       starts = starts_table(reported_starts(result$starts, core), core$hyper),
       posterior = result[posterior_parts], states = result$states, hyper_posterior = result$hyper_posterior,

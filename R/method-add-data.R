@@ -56,7 +56,7 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
   verbose <- check_flag(verbose, "verbose")
   control <- without_cluster(as_control(check_evaluates(control, "control")))
   check_remembers(fit)
-  fit <- factorised_view(fit)
+  fit <- factorised_view(at_estimates(fit))
   new <- observed_rows(fit, newdata)
   model <- with_more_in_centres(at_points(with_rows(fit$model, new), fit, inducing))
   given <- c(model, list(
@@ -67,7 +67,7 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
     )
   ))
   result <- with_progress(verbose, function(report) with_memory(
-    fit_size(model, method, control), fit_model(given, method, "fixed", control, NULL, report),
+    fit_size(model, method, control), fit_model(given, method, "fixed", factorised(control), NULL, report),
     threads = control$threads
   ))
   step <- c(fit[c("formula", "family", "prior", "design")], model["y"], list(data = new$frame, control = control))
@@ -83,7 +83,7 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
 
 # Is all information of the fit's rows in the posterior of a short latent vector?
 check_remembers <- function(fit) {
-  if (!is.null(fit$states)) {
+  if (isTRUE(fit$integrated)) {
     stop_galvi("argument", paste(
       "add_data() needs one value of the hyperparameters, and this fit has integrated over them: use hyper =",
       "\"optimise\"."

@@ -118,7 +118,7 @@ at_learned <- function(fit, x, f) {
   control <- as_control(fit$control)
   control$max_seconds <- Inf
   control$tol <- min(control$tol, 1e-9)
-  control$uncertainty <- "factorised"
+  control <- factorised(control)
   # differences of what minibatches find would be noise
   method <- if (fact("inference", fit$method, "learns")) "auto" else fit$method
   start <- fit$posterior[c("lambda", "b")]

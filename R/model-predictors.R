@@ -170,10 +170,8 @@ predictor_view <- function(fit, k) {
   view$model$size <- trials_of(fit, fit$model)
   view$model["likelihood"] <- list(NULL)
   view$posterior <- posterior_view(fit$posterior, k)
-  if (has_points(fit)) {
-    view$points$coefficients <- fit$points$coefficients[k]
-    view$points$factorised <- posterior_view(fit$points$factorised, k)
-  }
+  if (!is.null(fit$points)) view$points$coefficients <- fit$points$coefficients[k]
+  if (!is.null(fit$factorised)) view$factorised <- posterior_view(fit$factorised, k)
   if (!is.null(fit$states)) view$states <- lapply(fit$states, function(state) {
     state$posterior <- posterior_view(state$posterior, k)
     state

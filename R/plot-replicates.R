@@ -66,6 +66,13 @@ replicates <- function(fit, target, row, ndraws) {
       draw_response(view, target_rows(few, again[rows]), eta[again[rows], , drop = FALSE])
     })
   }
+  if (has_points(fit)) {
+    points <- points_at(fit, few$rows, few$n)
+    return(lapply(drawn_points(points$weight, ndraws), function(s) {
+      eta <- matrix(unlist(drawn_eta(one_point(points, s), 1L)), few$n) + few$offset
+      respond(at_hyper(fit, points$hyper[s, ]), eta)
+    }))
+  }
   count <- as.vector(stats::rmultinom(1L, ndraws, state_weights(fit)))
   draws <- Map(function(state, count) {
     if (!count) return(NULL)

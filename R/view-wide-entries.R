@@ -105,7 +105,7 @@ given_responses <- function(fit, grid, Y) {
     model$designs, rows$designs)
   model$hyper$value <- fit$posterior$hyper
   model$hyper$learned[] <- FALSE
-  posterior <- as_galvi_error(fit_model(model, "auto", "fixed", as_control(fit$control)))
+  posterior <- as_galvi_error(fit_model(model, "auto", "fixed", factorised(as_control(fit$control))))
   fit$model <- model
   fit$posterior[names(fit$posterior)] <- posterior[names(fit$posterior)]
   fit
