@@ -120,7 +120,7 @@ as_mixture <- function(fit) {
   if (is.null(fit$states)) return(fit)
   parts <- lapply(fit$states, `[[`, "posterior")
   weights <- state_weights(fit)
-  if (is.null(fit$factorised)) fit$factorised <- fit$posterior[own_moments]
+  if (is.null(fit$factorised)) fit$factorised <- fit$posterior[mixed_moments]
   fit$posterior[c("mean", "variance")] <- mixture_moments(parts, weights)
   fit$posterior$coefficients <- mixture_coefficients(lapply(parts, `[[`, "coefficients"), weights)
   fit

@@ -11,7 +11,7 @@
 has_points <- function(fit) !is.null(fit$points)
 
 # What `fit$posterior` has of the points or of a mixture, and `fit$factorised` of q at the estimated hyperparameters.
-own_moments <- c("mean", "variance", "coefficients")
+mixed_moments <- c("mean", "variance", "coefficients")
 
 #' The fit with what the core found as points
 #'
@@ -29,7 +29,7 @@ with_points <- function(fit, found) {
       ends - widths + 1, ends),
     hyper = hyper[, learned, drop = FALSE], at = learned, weight = weight / sum(weight)
   )
-  fit$factorised <- fit$posterior[own_moments]
+  fit$factorised <- fit$posterior[mixed_moments]
   rows <- fitted_points_of(fit)
   fit$posterior[c("mean", "variance")] <- point_moments(rows, fit$points$weight)
   fit$posterior$coefficients <- lapply(fit$posterior$coefficients, point_coefficients, fit)
@@ -40,7 +40,7 @@ with_points <- function(fit, found) {
 #' @noRd
 without_points <- function(fit) {
   if (!has_points(fit)) return(fit)
-  fit$posterior[own_moments] <- fit$factorised
+  fit$posterior[mixed_moments] <- fit$factorised
   fit["points"] <- NULL
   fit
 }
@@ -50,7 +50,7 @@ without_points <- function(fit) {
 at_estimates <- function(fit) {
   fit <- without_points(fit)
   if (is.null(fit$states) || is.null(fit$factorised)) return(fit)
-  fit$posterior[own_moments] <- fit$factorised
+  fit$posterior[mixed_moments] <- fit$factorised
   fit["states"] <- NULL
   fit
 }
@@ -313,6 +313,9 @@ average_points <- function(points, f, log = FALSE) {
   if (is.null(out)) return(out)
   if (ncol(out) == 1L) out[, 1L] else out
 }
+
+# A user's density is integrated over the response at each point: a few of them have to do.
+affordable_points <- function(fit, points) if (is_custom(fit$family)) thinned_points(points, 50L) else points
 
 #' As many points as these, each as probable as the others, with which a few hundred do
 #' @noRd

@@ -54,7 +54,7 @@ fitted_marginals <- function(fit) {
 #' The marginals by state, one or several; or their points, of which average_states() and others know
 #' @noRd
 marginal_states <- function(fit, marginals) {
-  if (!is.null(marginals$points)) return(structure(marginals$points, class = "galvi_points"))
+  if (!is.null(marginals$points)) return(structure(affordable_points(fit, marginals$points), class = "galvi_points"))
   if (!is.null(marginals$states)) return(marginals$states)
   own <- intersect(c("mean", "variance", "between"), names(marginals))
   list(c(list(weight = 1, hyper = fit$posterior$hyper), marginals[own]))
@@ -183,7 +183,7 @@ least_whole <- function(cdf, lower, upper, p) {
 #' @noRd
 limits_of <- function(fit, marginals, level, f) {
   if (!is.null(marginals$points)) {
-    return(point_quantiles(marginals$points, tails(level), function(state) {
+    return(point_quantiles(affordable_points(fit, marginals$points), tails(level), function(state) {
       f(at_hyper(fit, state$hyper), state$mean[, 1L], state$rows)
     }))
   }

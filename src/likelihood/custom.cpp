@@ -109,6 +109,12 @@ double Custom::parameter_step(Index p) const {
   return share * (parameters_[p] != 0.0 ? std::min(1.0, std::fabs(parameters_[p])) : 1.0);
 }
 
+Vector Custom::log_densities(const Vector& y, const Vector& eta, const ConstVectorRef& hyper) const {
+  Vector parameters = parameters_;
+  for (std::size_t p = 0; p < positions_.size(); ++p) parameters[p] = hyper[positions_[p]];
+  return functions_->log_density(y, eta, parameters);
+}
+
 Vector Custom::moved_log_densities(const Vector& y, const Vector& eta, Index p, double by) const {
   Vector moved = parameters_;
   moved[p] += by;

@@ -40,6 +40,8 @@ class Custom final : public Likelihood {
   Vector log_densities(const Vector& y, const Vector& eta) const {
     return functions_->log_density(y, eta, parameters_);
   }
+  /// The same with the parameters of this table, without an update().
+  Vector log_densities(const Vector& y, const Vector& eta, const ConstVectorRef& hyper) const;
   /// Searches and trial steps may reach values where a function overflows; where q has its mass it must not.
   void check(double y, double eta) const { functions_->check(y, eta, parameters_); }
   const std::string& owner() const { return functions_->owner(); }
