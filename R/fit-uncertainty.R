@@ -62,15 +62,10 @@ visible_difference <- 0.1
 #' @param tried What the core found, or NULL.
 #' @noRd
 uncertainty_notes <- function(fit, tried) {
-  if (is.null(tried) || tried$method == "points" || !is.finite(tried$efficiency)) return(NULL)
-  if (!has_fixed(fit)) return(NULL)
-  view <- fit
-  view["states"] <- NULL
-  own <- sqrt(diag(vcov.galvi(fit)))
-  weighed <- sqrt(diag(vcov.galvi(with_points(view, tried$points))))
-  ratio <- ifelse(own > 0, weighed / own, 1)
+  if (is.null(tried) || tried$method == "points" || is.null(tried$points) || !has_fixed(fit)) return(NULL)
+  ratio <- points_ratio(fit, tried)
   worst <- which.max(abs(log(ratio)))
-  if (abs(ratio[worst] - 1) < visible_difference) return(NULL)
+  if (nzchar(tried$refused) || abs(ratio[worst] - 1) < visible_difference) return(NULL)
   name <- names(coef.galvi(fit))[worst]
   new_note("uncertainty", sprintf(
     "The data say little about %s: its standard deviation may be %s. Give it a prior such as %s.", quote_names(name),
@@ -79,6 +74,16 @@ uncertainty_notes <- function(fit, tried) {
     },
     prior_to_type(fit, name)
   ), name, said = FALSE)
+}
+
+#' Standard deviations of coefficients by points that were not believed, over those of the fit
+#' @noRd
+points_ratio <- function(fit, tried) {
+  view <- fit
+  view["states"] <- NULL
+  own <- sqrt(diag(vcov.galvi(fit)))
+  weighed <- sqrt(diag(vcov.galvi(with_points(view, tried$points))))
+  ifelse(own > 0 & weighed > 0, weighed / own, 1)
 }
 
 # prior = list(zi = list(minedno = normal(0, 1.5))), in units of the column
@@ -96,12 +101,18 @@ prior_to_type <- function(fit, name) {
   paste("prior =", if (k == 1L) prior else sprintf("list(%s = %s)", predictor_names(fit)[k], prior))
 }
 
-#' Warns where nothing but q is known of how uncertain coefficients are, although more is uncertain
+# Where points far from a Gaussian and a mixture of states differ by less than this factor, the states are believed.
+large_difference <- 2
+
+#' Warns where standard deviations are not to be trusted, as the posterior is too far from every Gaussian
 #' @noRd
 warn_uncertainty <- function(fit, tried) {
-  if (is.null(tried) || is.null(tried$refused) || !nzchar(tried$refused)) return(invisible())
+  if (is.null(tried) || is.null(tried$refused) || !nzchar(tried$refused) || !has_fixed(fit)) return(invisible())
+  ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else Inf
+  if (tried$method == "states" && max(ratio) < large_difference) return(invisible())
+  least <- names(coef.galvi(fit))[if (all(is.finite(ratio))) which.max(abs(log(ratio))) else 1L]
   warn_galvi("uncertainty", sprintf(paste(
-    "Standard deviations and intervals are those of independent predictors and known hyperparameters, and may be much",
-    "too small: %s. Priors that say how large effects may be, such as prior = normal(0, 1.5), are what such data need."
-  ), tried$refused), call = fit$call)
+    "Standard deviations and intervals may be much too small: %s. The data say little about %s: give it a prior that",
+    "says how large effects may be, such as %s."
+  ), tried$refused, quote_names(least), prior_to_type(fit, least)), call = fit$call)
 }

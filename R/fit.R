@@ -165,7 +165,9 @@ new_fit <- function(call, model, core, result) {
     namespace = topenv()
   )
   fit <- as_mixture(with_y(fit))
-  if (identical(result$uncertainty$method, "points")) fit <- with_points(fit, result$uncertainty$points)
+  points <- switch(or_else(result$uncertainty$method, ""), points = result$uncertainty$points,
+    response = result$uncertainty$response)
+  if (!is.null(points)) fit <- with_points(fit, points)
   fit <- with_thresholds_at_zero(fit)
   if (has_points(fit)) fit$hyper <- hyper_at_level(fit, 0.95)
   validate_fit(fit)

@@ -162,16 +162,22 @@ namespace {
 /// list(method, rounds, efficiency, tail, rho), and `points` where there are some, believed or not.
 Rcpp::List uncertainty_to_r(const Uncertainty& found) {
   const auto& points = found.points_found;
-  const char* method[] = {"factorised", "points", "states"};
+  const char* method[] = {"factorised", "points", "states", "response"};
   Rcpp::List out = Rcpp::List::create(
       Rcpp::_["method"] = method[found.method], Rcpp::_["rounds"] = points ? points->rounds : 0,
       Rcpp::_["efficiency"] = points ? points->efficiency : NA_REAL,
       Rcpp::_["tail"] = points ? points->tail : NA_REAL, Rcpp::_["moved"] = points ? points->moved : NA_REAL,
-      Rcpp::_["rho"] = NA_REAL, Rcpp::_["refused"] = found.refused);
+      Rcpp::_["rho"] = std::isnan(found.radius) ? NA_REAL : found.radius, Rcpp::_["refused"] = found.refused);
   if (points)
     out["points"] = Rcpp::List::create(Rcpp::_["coefficients"] = to_r(points->coefficients),
                                        Rcpp::_["hyper"] = to_r(points->hyper),
                                        Rcpp::_["weight"] = to_r(points->weight));
+  if (const auto& response = found.response_found) {
+    const Index S = response->coefficients.rows();
+    out["response"] = Rcpp::List::create(
+        Rcpp::_["coefficients"] = to_r(response->coefficients), Rcpp::_["hyper"] = to_r(response->hyper),
+        Rcpp::_["weight"] = to_r(Vector::Constant(S, 1 / static_cast<double>(S))));
+  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fit/coupled_response.h"
 #include "fit/integrate.h"
 #include "fit/pilot.h"
 #include "fit/scan.h"
@@ -222,6 +223,62 @@ std::optional<WeightedPoints> points_from(const Unknowns& unknowns, HyperTable& 
   return weighted_points(unknowns, table, free, std::move(start), plan.another_likelihood);
 }
 
+/// The joint Gaussian by linear response at the mode and, if hyperparameters are uncertain, by states around it.
+void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, const Unknowns& unknowns,
+             FitResult& out) {
+  constexpr double farthest = 0.8;  // radius
+  const Posterior& q = mode.fit.inference.posterior;
+  const std::optional<CoefficientGaussian> apart = unknowns.one_step(q);
+  const CoupledResponse found = coupled_response(unknowns, q);
+  Uncertainty& told = out.uncertainty;
+  told.radius = found.radius;
+  told.worst = found.worst;
+  if (!apart || !found.refused.empty() || found.radius >= farthest) {
+    told.refused = found.refused.empty() ? "linear response is far from what a Gaussian has" : found.refused;
+    return;
+  }
+  CoefficientGaussian joint = found.gaussian;
+  std::vector<Index> free;
+  const Index L = unknowns.size(), d = table.learned();
+  if (mode.posterior) {
+    const HyperPosterior& posterior = *mode.posterior;
+    free = posterior.free;
+    const Matrix design = star_design(posterior.size());
+    std::vector<StarState> states;
+    plan.inference.one_start = true;
+    for (Index s = 0; s < design.rows(); ++s) {
+      const Vector z = design.row(s);
+      if (s == 0) {
+        states.push_back({z, mode.fit.objective, *apart});
+        continue;
+      }
+      const Vector x = posterior.place(z);
+      if (!posterior.in_range(x)) continue;
+      table.set_values(mode.fit.hyper);
+      const std::optional<WeightedState> at = state_at(model, table, plan, x, q.start());
+      const std::optional<CoefficientGaussian> there =
+          at ? unknowns.one_step(at->fit.inference.posterior) : std::nullopt;
+      if (there) states.push_back({z, at->fit.objective, *there});
+    }
+    CoefficientGaussian star = star_gaussian(posterior, states);
+    star.mean.head(L) += found.gaussian.mean - apart->mean;
+    star.covariance.topLeftCorner(L, L) += found.gaussian.covariance - apart->covariance;
+    joint = std::move(star);
+  }
+  if (!joint.mean.allFinite() || !joint.covariance.allFinite()) {
+    told.refused = "linear response is not finite";
+    return;
+  }
+  const Matrix points = gaussian_points(joint.mean, joint.covariance);
+  table.set_values(mode.fit.hyper);
+  told.response_found = GaussianPoints{points.leftCols(L), table.unconstrained().transpose().replicate(points.rows(), 1)};
+  for (std::size_t k = 0; k < free.size(); ++k)
+    told.response_found->hyper.col(free[k]) = points.col(L + static_cast<Index>(k));
+  if (d == 0) told.response_found->hyper.resize(points.rows(), 0);
+  told.refused.clear();
+  told.method = Uncertainty::response;
+}
+
 /// Do the latent values of any row depend on each other? Not where the log density is a sum of functions of one each, as
 /// with a hurdle.
 bool couples(LatentGaussianModel& model, const Posterior& q) {
@@ -240,34 +297,43 @@ bool couples(LatentGaussianModel& model, const Posterior& q) {
 
 /// What is uncertain beside q: hyperparameters, and how latent values depend on each other.
 void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan, FitResult& out) {
+  constexpr Index most_parameters = 8, most_coefficients = 300;
+  constexpr double most_numbers = 1e7;  // of the designs
   HyperTable table = learned;
   const bool joint = plan.joint_uncertainty && plan.integrate.empty();
-  const bool learns = plan.learn && learned.learned() > 0;
+  const Index parameters = plan.learn ? learned.learned() : 0;
+  const bool coupled = joint && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
   const bool exact = model.likelihood().conjugate() && model.latents() == 1;
   std::optional<Unknowns> unknowns;
-  const bool coupled = joint && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
-  if (joint && !exact && (learns || coupled)) {
-    const Index parameters = learns ? learned.learned() : 0;
-    if (parameters <= most_unknowns) unknowns = Unknowns::of(model, most_unknowns - parameters);
-    if (unknowns && !takes_points(unknowns->size() + parameters, model.rows())) unknowns.reset();
+  if (joint && !exact && (parameters > 0 || coupled)) {
+    unknowns = Unknowns::of(model, coupled ? most_coefficients : most_unknowns);
+    if (unknowns && static_cast<double>(unknowns->size()) * static_cast<double>(model.rows()) > most_numbers)
+      unknowns.reset();
   }
-  const bool states = joint && takes_states(model, learns ? learned.learned() : 0);
+  const bool points = unknowns && takes_points(unknowns->size() + parameters, model.rows());
+  const bool responds = unknowns && coupled && parameters <= most_parameters;
+  const bool states = joint && !coupled && takes_states(model, parameters);
   Mode mode{out.fit, out.state, {}, {}};
-  if (learns)
-    mode = mode_of(model, table, plan, out, unknowns || states || !plan.integrate.empty(),
-                   unknowns ? &*unknowns : nullptr);
+  if (parameters > 0)
+    mode = mode_of(model, table, plan, out, points || responds || states || !plan.integrate.empty(),
+                   points ? &*unknowns : nullptr);
   out.hyper_posterior = mode.posterior;
-  if (!plan.integrate.empty() && mode.posterior) {
-    integrate(model, table, plan, mode, out);
-  } else if (unknowns && (!learns || mode.posterior)) {
+  const bool known = parameters == 0 || mode.posterior;
+  Uncertainty& told = out.uncertainty;
+  if (!plan.integrate.empty() && mode.posterior) integrate(model, table, plan, mode, out);
+  if (points && known) {
     model.update(table.values());
-    out.uncertainty.points_found = points_from(*unknowns, table, plan, mode);
-    if (out.uncertainty.points_found && out.uncertainty.points_found->believed())
-      out.uncertainty.method = Uncertainty::points;
-    else if (!out.uncertainty.points_found || out.uncertainty.points_found->hopeless())
-      out.uncertainty.refused = "the joint posterior of all that is uncertain is far from every Gaussian";
+    told.points_found = points_from(*unknowns, table, plan, mode);
+    if (told.points_found && told.points_found->believed())
+      told.method = Uncertainty::points;
+    else if (!told.points_found || told.points_found->hopeless())
+      told.refused = "the joint posterior of all that is uncertain is far from every Gaussian";
   }
-  if (states && out.uncertainty.method == Uncertainty::factorised && mode.posterior) {
+  if (responds && known && told.method == Uncertainty::factorised) {
+    model.update(table.values());
+    respond(model, table, plan, mode, *unknowns, out);
+  }
+  if (states && mode.posterior && told.method == Uncertainty::factorised) {
     Plan with_states = plan;
     with_states.integrate = "auto";
     integrate(model, table, with_states, mode, out);

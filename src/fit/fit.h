@@ -9,10 +9,14 @@
 //   mode       hyperparameters with weak priors where they have none         fit/fit.cpp
 //   curvature  the Hessian there                                             fit/curvature.h
 //   points     weighted points of the joint posterior                        fit/weighted_points.h
+//   response   the best joint Gaussian and linear response                   fit/coupled_response.h
 //   integrate  weighted states at other hyperparameters                      fit/integrate.h
 #pragma once
 
+#include <limits>
+
 #include "fit/choose.h"
+#include "fit/gaussian_points.h"
 #include "fit/hyper_posterior.h"
 #include "fit/state.h"
 #include "fit/stop.h"
@@ -55,9 +59,12 @@ struct WeightedState {
 
 /// What standard deviations and intervals are, beside those of the factorised q.
 struct Uncertainty {
-  enum Method { factorised, points, states } method = factorised;
+  enum Method { factorised, points, states, response } method = factorised;
   std::optional<WeightedPoints> points_found;  // also where they are not believed
-  std::string refused;  // why there is nothing but q, although more is uncertain; empty where that is not so
+  std::optional<GaussianPoints> response_found;
+  double radius = std::numeric_limits<double>::quiet_NaN();  // of linear response
+  Index worst = -1;     // the coefficient that it changes most
+  std::string refused;  // why standard deviations are not to be trusted; empty where they are
 };
 
 struct FitResult {

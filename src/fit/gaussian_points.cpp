@@ -1,0 +1,94 @@
+#include "fit/gaussian_points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "function/normal.h"
+#include "numeric/even_points.h"
+
+namespace galvi {
+
+namespace {
+
+/// A number in (0, 1) for each place of an array, without a pattern (Steele, Lea and Flood 2014, splitmix64): even
+/// points have one in many dimensions.
+double scattered(Index place) {
+  std::uint64_t z = 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(place + 1);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1.0p-53;
+}
+
+Matrix uniform_points(Index S, Index d) {
+  constexpr Index most_even = 32;
+  if (d <= most_even) return even_points(S, d);
+  Matrix out(S, d);
+  for (Index i = 0; i < out.size(); ++i) out.data()[i] = scattered(i);
+  return out;
+}
+
+/// R with R R' = A, of any rank.
+Matrix root_of(const Matrix& A) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> parts(A);
+  return parts.eigenvectors() * parts.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
+}
+
+double reach(Index m) { return std::max(std::sqrt(3.0), 1.1 * std::sqrt(static_cast<double>(m))); }
+
+}  // namespace
+
+Matrix gaussian_points(const Vector& mean, const Matrix& covariance) {
+  const Index D = mean.size(), half = std::max<Index>(500, 2 * D);
+  const Matrix z = uniform_points(half, D).unaryExpr([](double u) { return normal_quantile(u); });
+  // each with its mirror image, and stretched to have the identity as covariance
+  const Matrix S = z.transpose() * z / static_cast<double>(half);
+  const Eigen::LLT<Matrix> own(S);
+  const Vector unit = covariance.diagonal().cwiseMax(1e-300).cwiseSqrt();
+  const Matrix root =
+      unit.asDiagonal() *
+      root_of(unit.cwiseInverse().asDiagonal() * covariance * unit.cwiseInverse().asDiagonal());
+  const Matrix move = own.matrixL().solve(z.transpose()).transpose() * root.transpose();
+  Matrix out(2 * half, D);
+  out.topRows(half) = move.rowwise() + mean.transpose();
+  out.bottomRows(half) = (-move).rowwise() + mean.transpose();
+  return out;
+}
+
+Matrix star_design(Index m) {
+  Matrix out = Matrix::Zero(2 * m + 1, m);
+  for (Index k = 0; k < m; ++k) {
+    out(1 + k, k) = reach(m);
+    out(1 + m + k, k) = -reach(m);
+  }
+  return out;
+}
+
+CoefficientGaussian star_gaussian(const HyperPosterior& posterior, const std::vector<StarState>& states) {
+  constexpr double most_gain = 5;  // nats above the Gaussian approximation
+  const Index m = posterior.size(), L = states[0].coefficients.mean.size();
+  const double square = reach(m) * reach(m), dimensions = static_cast<double>(m);
+  std::vector<Vector> at;
+  Vector weight(states.size());
+  for (std::size_t s = 0; s < states.size(); ++s) {
+    const double gain = states[s].log_density - states[0].log_density + 0.5 * states[s].z.squaredNorm();
+    const double rule = states[s].z.isZero(0) ? 1 - dimensions / square : 0.5 / square;
+    weight[s] = rule * std::exp(std::min(gain, most_gain));
+    Vector both(L + m);
+    both.head(L) = states[s].coefficients.mean;
+    const Vector x = posterior.place(states[s].z);
+    for (Index k = 0; k < m; ++k) both[L + k] = x[posterior.free[k]];
+    at.push_back(std::move(both));
+  }
+  weight /= weight.sum();
+  CoefficientGaussian out{Vector::Zero(L + m), Matrix::Zero(L + m, L + m)};
+  for (std::size_t s = 0; s < states.size(); ++s) out.mean += weight[s] * at[s];
+  for (std::size_t s = 0; s < states.size(); ++s) {
+    const Vector away = at[s] - out.mean;
+    out.covariance += weight[s] * away * away.transpose();
+    out.covariance.topLeftCorner(L, L) += weight[s] * states[s].coefficients.covariance;
+  }
+  return out;
+}
+
+}  // namespace galvi
