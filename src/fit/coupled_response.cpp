@@ -14,9 +14,7 @@ namespace galvi {
 
 namespace {
 
-constexpr double most_evaluations = 2e7;  // of log densities
 constexpr int most_steps = 30, usual_steps = 8;
-constexpr double most_response_flops = 1e10;
 
 /// A Gaussian by its precision, and the bound and its derivatives there.
 struct CoupledPoint {
@@ -222,7 +220,7 @@ class DensityRows {
   const Matrix prior_precision_;
 };
 
-/// What of a precision's diagonal a step changes, and the mean, in standard deviations.
+/// How far a step moves mean and covariance, in standard deviations.
 double length_of(const CoupledPoint& from, const CoupledPoint& to) {
   Matrix ratio = to.root.transpose() * from.covariance * to.root;
   ratio.diagonal().array() -= 1;
@@ -234,19 +232,54 @@ struct CoupledSearch {
   std::string refused;
 };
 
+/// What a full step would change of precision and mean, where the first point's covariance is the identity. The size of
+/// a step follows from how much the last one left of it: where a step of size s leaves the share c of the way (c < 0
+/// beyond the end), one of size s / (1 - c) ends there (Barzilai and Borwein 1988).
+class StepSize {
+ public:
+  StepSize(Context& context, const Matrix& root) : context_(context), root_(root) {}
+  /// From here.   way: the change of the precision; slope: of the bound in the mean.
+  double next(const Matrix& way, const Vector& slope) {
+    constexpr double largest = 1.5, smallest = 0.1;
+    Matrix white = way;  // R^-1 (R^-1 way)', symmetric
+    solve_lower(context_, root_, white);
+    white.transposeInPlace();
+    solve_lower(context_, root_, white);
+    Vector own(white.size() + slope.size());
+    own << M_SQRT1_2 * flat(white), root_.triangularView<Eigen::Lower>().solve(slope);
+    if (last_.size() > 0) {
+      const double left = own.dot(last_) / last_.squaredNorm();
+      size_ = left < 1 ? size_ / (1 - left) : largest;
+      size_ = std::clamp(size_, smallest, largest);
+    }
+    last_ = std::move(own);
+    return size_;
+  }
+  void took(double size) { size_ = size; }
+
+ private:
+  Context& context_;
+  const Matrix root_;
+  Vector last_;
+  double size_ = 1;
+};
+
 /// Natural-gradient steps of the precision, and of the mean Newton's with the precision of each.
-CoupledSearch best_coupled_point(const DensityRows& rows, CoupledPoint point, double tolerance, Context& context) {
+CoupledSearch best_coupled_point(const DensityRows& rows, CoupledPoint point, const CoupledControl& control,
+                                 Context& context) {
   constexpr double shortest = 1e-6, near = 1e-2, rounding = 1e-9;
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  const int most = static_cast<int>(std::min<double>(most_steps, most_evaluations / rows.evaluations()));
-  double size = 1, length = infinity;
+  const int most = static_cast<int>(std::min<double>(most_steps, control.evaluations / rows.evaluations()));
+  StepSize steps(context, point.root);
+  double length = infinity;
   for (int step = 1; step <= most; ++step) {
     context.monitor.report({"Coupling the coefficients", step, none, none});
-    const Matrix target = rows.prior_precision() - point.curvature;
+    const Matrix way = rows.prior_precision() - point.curvature - point.precision;
     const Vector slope = point.slope - rows.prior_precision() * (point.mean - rows.prior_mean());
     std::optional<CoupledPoint> next;
+    double size = steps.next(way, slope);
     for (; size >= shortest; size /= 2) {
-      const Matrix precision = point.precision + size * (target - point.precision);
+      const Matrix precision = point.precision + size * way;
       Matrix root = precision;
       if (!cholesky(context, root)) continue;
       Vector move = slope;
@@ -256,95 +289,106 @@ CoupledSearch best_coupled_point(const DensityRows& rows, CoupledPoint point, do
       if (next && next->bound > point.bound - rounding * (1 + std::abs(point.bound))) break;
       next.reset();
     }
-    if (!next) return {std::move(point), "no step improves the bound of a joint Gaussian of all coefficients"};
+    if (!next) return {std::move(point), "no step improves the bound of the joint Gaussian of all coefficients"};
+    steps.took(size);
     length = length_of(point, *next) / size;
     point = std::move(*next);
-    size = std::min(1.0, 1.5 * size);
-    if (length < tolerance) break;
+    if (length < control.optimum) break;
   }
-  if (!(length < near)) return {std::move(point), "the bound of a joint Gaussian of all coefficients has no maximum"};
+  if (!(length < near))
+    return {std::move(point), "the best joint Gaussian of all coefficients was not found in " + std::to_string(most) + " steps"};
   return {std::move(point), ""};
 }
 
-/// The precision of q, in these units.
+constexpr const char* no_curvature = "the curvature at the posterior mean is not positive definite";
+
+/// Units in which sds are of the order of one: those of the step from q or, where there is none, of each coefficient
+/// given the others.
+Vector units_of(const Unknowns& unknowns, const Posterior& q, const std::optional<CoefficientGaussian>& step) {
+  if (step) return step->covariance.diagonal().cwiseSqrt();
+  Vector precision = unknowns.prior_precision().diagonal();
+  for (Index k = 0; k < unknowns.latents(); ++k)
+    precision.segment(unknowns.first(k), unknowns.count(k)) +=
+        unknowns.W(k).cwiseAbs2().transpose() * q.sites().lambda.col(k).cwiseAbs();
+  return precision.cwiseSqrt().cwiseInverse();
+}
+
+/// The precision of q, in the units of the rows.
 Matrix factorised_precision(const DensityRows& rows, const Posterior& q) {
   Matrix out = rows.prior_precision();
-  const std::vector<LatentColumns> latents = rows.latents();
-  for (std::size_t k = 0; k < latents.size(); ++k) {
-    const Matrix& W = *latents[k].W;
-    const Vector lambda = q.sites().lambda.col(static_cast<Index>(k));
-    out.block(latents[k].first, latents[k].first, W.cols(), W.cols()) += W.transpose() * lambda.asDiagonal() * W;
+  Index k = 0;
+  for (const LatentColumns& latent : rows.latents()) {
+    const Matrix& W = *latent.W;
+    out.block(latent.first, latent.first, W.cols(), W.cols()) +=
+        W.transpose() * q.sites().lambda.col(k++).asDiagonal() * W;
   }
+  return out;
+}
+
+/// From the step from q, where the bound has a value there, else from q.   covariance: of that step, or empty
+std::optional<CoupledPoint> start_of(const DensityRows& rows, const Posterior& q, const Vector& mean,
+                                     const Matrix& covariance, Context& context) {
+  Matrix precision = covariance;
+  if (covariance.size() > 0 && cholesky(context, precision)) {
+    invert_from_cholesky(context, precision, mean.size());
+    fill_upper(precision);
+    if (auto found = rows.at(mean, precision)) return found;
+  }
+  return rows.at(mean, factorised_precision(rows, q));
+}
+
+/// What is found from a step from q, or from q itself.
+CoupledResponse respond(const Unknowns& unknowns, const Posterior& q, const std::optional<CoefficientGaussian>& step,
+                        const CoupledControl& control) {
+  Context& context = unknowns.model().context();
+  CoupledResponse out;
+  if (step) out.gaussian = *step;
+  const auto refuse = [&out](const std::string& why) {
+    out.refused = why;
+    return out;
+  };
+  const Vector unit = units_of(unknowns, q, step), inverse = unit.cwiseInverse();
+  if (!unit.allFinite() || !inverse.allFinite()) return refuse(no_curvature);
+  const DensityRows rows(unknowns, unit);
+  const bool steps = usual_steps * rows.evaluations() <= control.evaluations;
+  if (!steps && !step) return refuse(no_curvature);
+  CoefficientGaussian best{unknowns.mean(q).cwiseProduct(inverse), Matrix()};
+  if (step) best.covariance = inverse.asDiagonal() * step->covariance * inverse.asDiagonal();
+  if (steps) {
+    std::optional<CoupledPoint> start = start_of(rows, q, best.mean, best.covariance, context);
+    if (!start) return refuse("the expected log likelihood is not finite at the posterior");
+    CoupledSearch found = best_coupled_point(rows, std::move(*start), control, context);
+    if (!found.refused.empty()) return refuse(found.refused);
+    best = {std::move(found.point.mean), std::move(found.point.covariance)};
+    out.best = true;
+    out.gaussian = {unit.cwiseProduct(best.mean), unit.asDiagonal() * best.covariance * unit.asDiagonal()};
+  }
+  if (!control.responds || rows.evaluations() > control.evaluations ||
+      linear_response_flops(unknowns.model().rows(), unknowns.size(), unknowns.latents()) > control.flops)
+    return out;
+  const LinearResponse response =
+      linear_response(context, rows.latents(), rows.higher_derivatives(best.mean, best.covariance), best.covariance,
+                      control.response);
+  out.worst = response.worst;
+  if (!response.refused.empty()) return refuse(response.refused);
+  out.radius = response.radius;
+  out.gaussian.covariance = unit.asDiagonal() * response.covariance * unit.asDiagonal();
   return out;
 }
 
 }  // namespace
 
 CoupledResponse coupled_response(const Unknowns& unknowns, const Posterior& q, const CoupledControl& control) {
-  constexpr Index most_latents = 3;
+  constexpr Index most_latents = 3;  // whose product of nodes is not too large
   Context& context = unknowns.model().context();
   const Cost cost = context.cost;  // what a fit costs is what the search does
-  const Index L = unknowns.size(), K = unknowns.latents();
-  CoupledResponse out;
-  out.radius = std::numeric_limits<double>::quiet_NaN();
   const std::optional<CoefficientGaussian> step = unknowns.one_step(q);
-  Vector unit = Vector::Ones(L);
-  if (step)
-    unit = step->covariance.diagonal().cwiseSqrt();
-  else
-    for (Index k = 0; k < K; ++k)
-      unit.segment(unknowns.first(k), unknowns.count(k)) =
-          (unknowns.W(k).cwiseAbs2().transpose() * q.sites().lambda.col(k).cwiseAbs() +
-           unknowns.prior_precision().diagonal().segment(unknowns.first(k), unknowns.count(k)))
-              .cwiseSqrt()
-              .cwiseInverse();
-  if (step) out.gaussian = *step;
-  if (K > most_latents || L == 0) return out;
-  if (!unit.allFinite()) {
-    out.refused = "the curvature at the posterior mean is not positive definite";
-    return out;
-  }
-  const DensityRows rows(unknowns, unit);
-  Vector mean = unknowns.mean(q).cwiseQuotient(unit);
-  Matrix covariance;
-  if (step) covariance = unit.cwiseInverse().asDiagonal() * step->covariance * unit.cwiseInverse().asDiagonal();
-  if (usual_steps * rows.evaluations() <= most_evaluations) {
-    Matrix precision = step ? covariance : factorised_precision(rows, q);
-    bool started = true;
-    if (step) {
-      started = cholesky(context, precision);
-      if (started) invert_from_cholesky(context, precision, L);
-      fill_upper(precision);
-    }
-    std::optional<CoupledPoint> start;
-    if (started) start = rows.at(mean, precision);
-    if (!start && step) start = rows.at(mean, factorised_precision(rows, q));
-    if (!start) {
-      out.refused = "the expected log likelihood is not finite at the posterior";
-      return out;
-    }
-    CoupledSearch found = best_coupled_point(rows, std::move(*start), control.optimum, context);
-    out.refused = found.refused;
-    if (!out.refused.empty()) return out;
-    mean = found.point.mean;
-    covariance = found.point.covariance;
-    out.best = true;
-    out.gaussian = {unit.cwiseProduct(mean), unit.asDiagonal() * covariance * unit.asDiagonal()};
-  } else if (!step) {
-    out.refused = "the curvature at the posterior mean is not positive definite";
-    return out;
-  }
-  const bool affordable = rows.evaluations() <= most_evaluations &&
-                          linear_response_flops(unknowns.model().rows(), L, K) <= most_response_flops;
-  if (control.responds && affordable) {
-    const HigherDerivatives derivatives = rows.higher_derivatives(mean, covariance);
-    LinearResponse response = linear_response(context, rows.latents(), derivatives, covariance, control.response);
-    out.worst = response.worst;
-    out.refused = response.refused;
-    if (out.refused.empty()) {
-      out.radius = response.radius;
-      out.gaussian.covariance = unit.asDiagonal() * response.covariance * unit.asDiagonal();
-    }
+  CoupledResponse out;
+  if (unknowns.size() > 0 && unknowns.latents() <= most_latents) {
+    out = respond(unknowns, q, step, control);
+  } else {
+    if (step) out.gaussian = *step;
+    if (unknowns.size() > 0) out.refused = "the response has more than three latent values";
   }
   context.cost = cost;
   return out;

@@ -15,7 +15,8 @@ using namespace galvi;
 // At the factorised posterior by `method`, whose moments of the coefficients are returned too
 // [[Rcpp::export(rng = false)]]
 Rcpp::List probe_coupled_response(Rcpp::List model, Rcpp::List control, double optimum = 1e-4, double response = 1e-4,
-                                  bool responds = true, std::string method = "auto") {
+                                  bool responds = true, double evaluations = 2e7,
+                                  std::string method = "auto") {
   constexpr Index most = 300;
   RMonitor monitor(R_NilValue);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
@@ -27,7 +28,7 @@ Rcpp::List probe_coupled_response(Rcpp::List model, Rcpp::List control, double o
   const std::optional<Unknowns> unknowns = Unknowns::of(core, most);
   if (!unknowns) return Rcpp::List::create();
   const auto start = std::chrono::steady_clock::now();
-  const CoupledResponse found = coupled_response(*unknowns, q, {optimum, response, responds});
+  const CoupledResponse found = coupled_response(*unknowns, q, {optimum, response, responds, evaluations});
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   Matrix blocks = unknowns->prior_precision();  // of the factorised posterior
   for (Index k = 0; k < unknowns->latents(); ++k)
