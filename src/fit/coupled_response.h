@@ -14,8 +14,8 @@ struct CoupledResponse {
   /// The mean of the best Gaussian and the covariance by linear response, as far as they are known: else of the best
   /// Gaussian, of one step towards it, or empty.
   CoefficientGaussian gaussian;
-  /// Of linear response (global/linear_response.h): the nearer to one, the less can it be trusted. NaN where there is
-  /// none, because it was refused or is too expensive.
+  /// Of linear response (global/linear_response.h): the nearer to one, the less it can be trusted. NaN where there is
+  /// no linear response, because it was refused or is too expensive.
   double radius = std::numeric_limits<double>::quiet_NaN();
   std::string refused;  // why, in a sentence without capital and full stop; else empty
   Index worst = 0;      // the coefficient whose variance grows most by linear response, or has no limit

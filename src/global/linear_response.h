@@ -32,7 +32,7 @@ struct LatentColumns {
 
 struct LinearResponse {
   Matrix covariance;    // L x L; empty where it is refused
-  double radius = 0;    // < 1: the covariance is at most V / (1 - radius)
+  double radius = 0;    // largest eigenvalue of B / 2 + A'A / 2, see below: at one q is no maximum
   Index worst = 0;      // the coefficient whose variance grows most or, where it is refused, has no limit
   std::string refused;  // why, in a sentence without capital and full stop
 };
