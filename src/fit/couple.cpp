@@ -163,9 +163,11 @@ std::optional<Matrix> response_covariance(Context& context, const Rows& rows, co
   z.bottomRows(points) = -z.topRows(points);
   const HigherDerivatives derivatives = softmax_derivatives(
       context, rows.eta(q.mean), rows.between(q.covariance), rows.copies, rows.classes.reference >= 0, z);
-  std::optional<Matrix> out = linear_response(context, rows.W, derivatives, q.covariance);
-  if (out && !inverse_covariance(context, *out)) out.reset();
-  return out;
+  std::vector<LatentColumns> latents;
+  for (Index k = 0; k < rows.latents(); ++k) latents.push_back({&rows.W, k * rows.W.cols()});
+  LinearResponse found = linear_response(context, latents, derivatives, q.covariance);
+  if (!found.refused.empty() || !inverse_covariance(context, found.covariance)) return std::nullopt;
+  return std::move(found.covariance);
 }
 
 Vector means_of(const GlobalPosterior& q) {

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
+#include "numeric/backend.h"
 #include "numeric/dense.h"
-#include "numeric/krylov.h"
 #include "numeric/parallel.h"
 
 namespace galvi {
@@ -44,50 +45,190 @@ double cumulant(const Vector& p, Index a, Index b, Index c, Index d) {
   return 2 * (slope(a) * p[b] * p[c] + p[a] * slope(b) * p[c] + p[a] * p[b] * slope(c));
 }
 
-// The bound's Hessian in (m, V), where q is N(0, I): x = (u, S / sqrt(2)) with dm = R u and dV = R S R'.
-class Response {
+// I - B / 2 - A'A / 2 for many X at once. Products with V are of pairs of latent values: C_ab = w_a' dV_ab w_b, whose
+// rows are sums over features w_ai w_bj, which serve all X.
+class ResponseMatrix {
  public:
-  Response(const Matrix& W, const HigherDerivatives& derivatives, const Matrix& root)
-      : W_(W), derivatives_(derivatives), root_(root), q_(W.cols()), K_(root.rows() / W.cols()) {}
+  ResponseMatrix(Context& context, const std::vector<LatentColumns>& latents, const HigherDerivatives& derivatives,
+                 const Matrix& root)
+      : context_(context),
+        latents_(latents),
+        root_(root),
+        N_(derivatives.third.rows()),
+        L_(root.rows()),
+        K_(static_cast<Index>(latents.size())) {
+    constexpr Index most_blocks = 8;  // each has sums of its own
+    block_rows_ = std::max(chunk_rows, (N_ + most_blocks - 1) / most_blocks);
+    blocks_ = (N_ + block_rows_ - 1) / block_rows_;
+    for (Index b = 0; b < K_; ++b)
+      for (Index a = 0; a <= b; ++a) pairs_.push_back({a, b});
+    const Index P = pairs();
+    third_.resize(N_, K_ * P);
+    fourth_.resize(N_, P * P);
+    for (Index r = 0; r < P; ++r) {
+      const Index c = pairs_[r].a, d = pairs_[r].b;
+      for (Index a = 0; a < K_; ++a) third_.col(a + K_ * r) = derivatives.third.col(a + K_ * (c + K_ * d));
+      for (Index p = 0; p < P; ++p)
+        fourth_.col(p + P * r) =
+            derivatives.fourth.col(pairs_[p].a + K_ * (pairs_[p].b + K_ * (c + K_ * d)));
+    }
+  }
 
-  Vector operator()(const Vector& x) const {
-    const Index D = root_.rows(), N = W_.rows();
-    const Vector dm = root_ * x.head(D);
-    const Matrix eta = W_ * Eigen::Map<const Matrix>(dm.data(), q_, K_);
-    const Matrix S = M_SQRT2 * Eigen::Map<const Matrix>(x.data() + D, D, D);
-    const Matrix dV = root_ * S * root_.transpose();
-    Matrix H = Matrix::Zero(N, K_ * K_), G = Matrix::Zero(N, K_);
-    for (Index c = 0; c < K_; ++c)
-      H.array() += derivatives_.third.middleCols(c * K_ * K_, K_ * K_).array().colwise() * eta.col(c).array();
-    for (Index d = 0; d < K_; ++d) {
-      for (Index c = 0; c < K_; ++c) {
-        const Vector between = 0.5 * (W_ * dV.block(c * q_, d * q_, q_, q_)).cwiseProduct(W_).rowwise().sum();
-        const Index pair = c + K_ * d;
-        H.array() += derivatives_.fourth.middleCols(pair * K_ * K_, K_ * K_).array().colwise() * between.array();
-        G.array() += derivatives_.third.middleCols(pair * K_, K_).array().colwise() * between.array();
-      }
-    }
-    Matrix sums(D, D);
-    for (Index b = 0; b < K_; ++b) {
-      for (Index a = 0; a <= b; ++a) {
-        const auto block = sums.block(a * q_, b * q_, q_, q_);
-        sums.block(a * q_, b * q_, q_, q_).noalias() = W_.transpose() * H.col(a + K_ * b).asDiagonal() * W_;
-        if (a < b) sums.block(b * q_, a * q_, q_, q_) = block.transpose();
-      }
-    }
-    const Matrix slope = W_.transpose() * G;
-    Vector out(x.size());
-    out.head(D) = x.head(D) - root_.transpose() * Eigen::Map<const Vector>(slope.data(), D);
-    Eigen::Map<Matrix>(out.data() + D, D, D) =
-        Eigen::Map<const Matrix>(x.data() + D, D, D) - M_SQRT1_2 * (root_.transpose() * sums * root_);
+  /// How many tilts at once keep memory within bounds.
+  Index most_tilts() const {
+    constexpr Index most_numbers = 1000000;
+    return std::max<Index>(1, most_numbers / std::max(L_ * L_, N_ * pairs() / 4));
+  }
+
+  /// X: L^2 x J, symmetric matrices one after the other. x: A X / 2, L x J.
+  Matrix product(const Matrix& X, Matrix& x) const {
+    std::vector<Matrix> between(pairs_.size(), Matrix::Zero(N_, X.cols()));  // C, N x J
+    x = 0.5 * (root_.transpose() * slopes(spread(X), between));
+    return X - gather(x, &between);
+  }
+
+  /// A'x.   x: L x J
+  Matrix transposed(const Matrix& x) const { return gather(x, nullptr); }
+
+ private:
+  struct Pair {
+    Index a, b;  // a <= b
+    double copies() const { return a == b ? 1 : 2; }
+  };
+  static constexpr Index chunk_rows = 128;  // whose features are in the cache
+
+  Index pairs() const { return static_cast<Index>(pairs_.size()); }
+  const Matrix& W(Index k) const { return *latents_[static_cast<std::size_t>(k)].W; }
+  Index first(Index k) const { return latents_[static_cast<std::size_t>(k)].first; }
+
+  double work(Index J) const { return 2 * static_cast<double>(N_ * J * (L_ * L_ + pairs() * pairs())); }
+
+  /// R X R'
+  Matrix spread(const Matrix& X) const {
+    Matrix out(X.rows(), X.cols());
+    parallel_for(context_, X.cols(), 4 * static_cast<double>(L_ * L_ * X.size()), [&](Index j) {
+      const Eigen::Map<const Matrix> from(X.col(j).data(), L_, L_);
+      Matrix half(L_, L_), whole(L_, L_);
+      context_.backend.multiply(false, false, 1, root_, from, 0, half);
+      context_.backend.multiply(false, true, 1, half, root_, 0, whole);
+      out.col(j) = flat(whole);
+    });
     return out;
   }
 
- private:
-  const Matrix& W_;
-  const HigherDerivatives& derivatives_;
+  /// body(j, begin, count, features, at) for the features of a pair of latent values in some rows: those with
+  /// coefficient j of b, at + 0, 1, .. in X. Where a = b each product appears once, and the last is a square.
+  template <class Body>
+  void for_features(const Pair& pair, Index begin, Index count, Matrix& features, const Body& body) const {
+    const Matrix &left = W(pair.a), &right = W(pair.b);
+    for (Index j = 0; j < right.cols(); ++j) {
+      const Index columns = pair.a == pair.b ? j + 1 : left.cols();
+      auto some = features.topLeftCorner(count, columns);
+      some = left.block(begin, 0, count, columns).array().colwise() * right.col(j).segment(begin, count).array();
+      body(j, some, first(pair.a) + L_ * (first(pair.b) + j));
+    }
+  }
+
+  Index most_columns() const {
+    Index out = 1;
+    for (Index k = 0; k < K_; ++k) out = std::max(out, W(k).cols());
+    return out;
+  }
+
+  /// C of these dV, and sum_n W_n'(F3_n : C_n).
+  Matrix slopes(const Matrix& dV, std::vector<Matrix>& between) const {
+    const Index J = dV.cols();
+    std::vector<Matrix> sums(static_cast<std::size_t>(blocks_), Matrix::Zero(L_, J));
+    parallel_for(context_, blocks_, work(J), [&](Index block) {
+      Matrix features(chunk_rows, most_columns()), C(chunk_rows, J), G(chunk_rows, J), some(most_columns(), J);
+      for_chunks(block, [&](Index begin, Index count) {
+        for (Index p = 0; p < pairs(); ++p) {
+          auto target = C.topRows(count);
+          target.setZero();
+          for_features(pairs_[p], begin, count, features, [&](Index, auto& own, Index at) {
+            if (pairs_[p].a == pairs_[p].b) own.leftCols(own.cols() - 1) *= 2;
+            context_.backend.multiply(false, false, 1, own, dV.middleRows(at, own.cols()), 1, target);
+          });
+          between[p].middleRows(begin, count) = target;
+        }
+        for (Index a = 0; a < K_; ++a) {
+          auto slope = G.topRows(count);
+          slope.setZero();
+          for (Index p = 0; p < pairs(); ++p)
+            slope.array() += pairs_[p].copies() * (between[p].middleRows(begin, count).array().colwise() *
+                                                   third_.col(a + K_ * p).segment(begin, count).array());
+          context_.backend.multiply(true, false, 1, W(a).middleRows(begin, count), slope, 1,
+                                    sums[block].middleRows(first(a), W(a).cols()));
+        }
+      });
+    });
+    return in_order(sums);
+  }
+
+  /// R' sum_n W_n'(F3_n . W_n R x + F4_n : C_n / 2) W_n R
+  Matrix gather(const Matrix& x, const std::vector<Matrix>* between) const {
+    const Index J = x.cols();
+    const Matrix dm = root_ * x;
+    std::vector<Matrix> sums(static_cast<std::size_t>(blocks_), Matrix::Zero(L_ * L_, J));
+    parallel_for(context_, blocks_, work(J), [&](Index block) {
+      Matrix features(chunk_rows, most_columns()), S(chunk_rows, J);
+      std::vector<Matrix> eta(static_cast<std::size_t>(K_), Matrix(chunk_rows, J));
+      for_chunks(block, [&](Index begin, Index count) {
+        for (Index a = 0; a < K_; ++a)
+          context_.backend.multiply(false, false, 1, W(a).middleRows(begin, count),
+                                    dm.middleRows(first(a), W(a).cols()), 0, eta[a].topRows(count));
+        for (Index p = 0; p < pairs(); ++p) {
+          auto change = S.topRows(count);
+          change.setZero();
+          for (Index a = 0; a < K_; ++a)
+            change.array() += eta[a].topRows(count).array().colwise() *
+                              third_.col(a + K_ * p).segment(begin, count).array();
+          for (Index r = 0; between && r < pairs(); ++r)
+            change.array() += 0.5 * pairs_[r].copies() *
+                              ((*between)[r].middleRows(begin, count).array().colwise() *
+                               fourth_.col(p + pairs() * r).segment(begin, count).array());
+          for_features(pairs_[p], begin, count, features, [&](Index, auto& own, Index at) {
+            context_.backend.multiply(true, false, 1, own, change, 1, sums[block].middleRows(at, own.cols()));
+          });
+        }
+      });
+    });
+    return whitened(in_order(sums));
+  }
+
+  template <class Body>
+  void for_chunks(Index block, const Body& body) const {
+    const Index end = std::min(N_, (block + 1) * block_rows_);
+    for (Index begin = block * block_rows_; begin < end; begin += chunk_rows)
+      body(begin, std::min(chunk_rows, end - begin));
+  }
+
+  static Matrix in_order(std::vector<Matrix>& sums) {
+    for (std::size_t block = 1; block < sums.size(); ++block) sums[0] += sums[block];
+    return sums.empty() ? Matrix() : std::move(sums[0]);
+  }
+
+  /// R'S R of sums over the pairs a <= b, of a = b their upper triangles.
+  Matrix whitened(const Matrix& sums) const {
+    Matrix out(sums.rows(), sums.cols());
+    parallel_for(context_, sums.cols(), 4 * static_cast<double>(L_ * L_ * sums.size()), [&](Index j) {
+      const Eigen::Map<const Matrix> upper(sums.col(j).data(), L_, L_);
+      const Matrix S = upper.selfadjointView<Eigen::Upper>();
+      Matrix half(L_, L_), whole(L_, L_);
+      context_.backend.multiply(true, false, 1, root_, S, 0, half);
+      context_.backend.multiply(false, false, 1, half, root_, 0, whole);
+      out.col(j) = flat(whole);
+    });
+    return out;
+  }
+
+  Context& context_;
+  const std::vector<LatentColumns>& latents_;
   const Matrix& root_;
-  Index q_, K_;
+  Index N_, L_, K_, block_rows_, blocks_;
+  std::vector<Pair> pairs_;
+  Matrix third_;   // N x (K pairs), latent value fastest
+  Matrix fourth_;  // N x pairs^2
 };
 
 }  // namespace
@@ -135,28 +276,136 @@ HigherDerivatives softmax_derivatives(Context& context, const Matrix& mean, cons
   return out;
 }
 
-std::optional<Matrix> linear_response(Context& context, const Matrix& W, const HigherDerivatives& derivatives,
-                                      const Matrix& covariance) {
-  constexpr double tolerance = 1e-4;
-  constexpr int most = 100;
+namespace {
+
+/// The largest eigenvalue of I less the matrix of conjugate gradients, as far as their steps know: Lanczos'
+/// tridiagonal matrix follows from their step lengths.
+double radius_of(const std::vector<double>& length, const std::vector<double>& ratio) {
+  const Index k = static_cast<Index>(length.size());
+  if (k == 0) return 0;
+  Vector diagonal(k), off(k - 1);
+  for (Index i = 0; i < k; ++i) {
+    diagonal[i] = 1 / length[i] + (i > 0 ? ratio[i - 1] / length[i - 1] : 0);
+    if (i + 1 < k) off[i] = std::sqrt(ratio[i]) / length[i];
+  }
+  Eigen::SelfAdjointEigenSolver<Matrix> eigen;
+  eigen.computeFromTridiagonal(diagonal, off, Eigen::EigenvaluesOnly);
+  return 1 - eigen.eigenvalues()[0];
+}
+
+/// Solves for the tilts of some coefficients. Each ends when its residual is small, relative to the tilt: what that
+/// leaves of a variance is of the order of its square.
+class Tilts {
+ public:
+  /// start: R't of each.   L x J
+  Tilts(const ResponseMatrix& matrix, const Matrix& start, double tolerance)
+      : x(start),
+        matrix_(matrix),
+        residual_(matrix.transposed(start)),
+        direction_(residual_),
+        enough_(tolerance * tolerance * start.colwise().squaredNorm().transpose()) {
+    for (Index j = 0; j < start.cols(); ++j) {
+      all_.push_back({residual_.col(j).squaredNorm(), {}, {}});
+      if (!(all_.back().size <= enough_[j])) active_.push_back(j);
+    }
+  }
+
+  Matrix x;                          // responses, whitened.   L x J
+  std::optional<Vector> no_maximum;  // an X along which the bound does not fall
+
+  void solve() {
+    constexpr int most = 100;
+    for (int i = 0; i < most && !active_.empty() && !no_maximum; ++i) step();
+  }
+
+  bool solved() const { return active_.empty() && x.allFinite(); }
+  double radius() const {
+    double out = 0;
+    for (const Tilt& tilt : all_) out = std::max(out, radius_of(tilt.length, tilt.ratio));
+    return out;
+  }
+
+ private:
+  struct Tilt {
+    double size;                        // of the residual, squared
+    std::vector<double> length, ratio;  // of the steps
+  };
+
+  void step() {
+    const Index J = static_cast<Index>(active_.size());
+    Matrix P(direction_.rows(), J), moves;
+    for (Index i = 0; i < J; ++i) P.col(i) = direction_.col(active_[i]);
+    const Matrix product = matrix_.product(P, moves);
+    std::vector<Index> left;
+    for (Index i = 0; i < J; ++i) {
+      const Index j = active_[i];
+      Tilt& tilt = all_[j];
+      const double curvature = P.col(i).dot(product.col(i));
+      if (!(curvature > 0)) {
+        no_maximum = P.col(i);
+        return;
+      }
+      const double length = tilt.size / curvature;
+      x.col(j) += length * moves.col(i);
+      residual_.col(j) -= length * product.col(i);
+      const double size = residual_.col(j).squaredNorm(), ratio = size / tilt.size;
+      tilt.length.push_back(length);
+      tilt.ratio.push_back(ratio);
+      tilt.size = size;
+      direction_.col(j) = residual_.col(j) + ratio * P.col(i);
+      if (!(size <= enough_[j])) left.push_back(j);
+    }
+    active_ = std::move(left);
+  }
+
+  const ResponseMatrix& matrix_;
+  Matrix residual_, direction_;  // L^2 x J
+  Vector enough_;
+  std::vector<Tilt> all_;
+  std::vector<Index> active_;
+};
+
+}  // namespace
+
+LinearResponse linear_response(Context& context, const std::vector<LatentColumns>& latents,
+                               const HigherDerivatives& derivatives, const Matrix& covariance, double tolerance) {
+  LinearResponse out;
+  const Index L = covariance.rows();
   Matrix root = covariance;
-  if (!cholesky(context, root)) return std::nullopt;
+  if (!cholesky(context, root)) {
+    out.refused = "the covariance of the coefficients is not positive definite";
+    return out;
+  }
   root.triangularView<Eigen::StrictlyUpper>().setZero();
-  const Index D = root.rows();
-  const Response hessian(W, derivatives, root);
-  const LinearMap product = [&](const Vector& x) { return hessian(x); };
-  const LinearMap none = [](const Vector& x) { return x; };
-  Matrix U(D, D);
-  std::vector<char> solved(static_cast<std::size_t>(D));
-  parallel_for(context, D, static_cast<double>(10 * D * D * D * (W.rows() + D)), [&](Index j) {
-    const Vector rhs = Vector::Unit(D * (D + 1), j);
-    const Vector x = conjugate_gradients(product, none, rhs, tolerance, most);
-    U.col(j) = x.head(D);
-    solved[static_cast<std::size_t>(j)] = x.allFinite() && (hessian(x) - rhs).norm() <= 10 * tolerance;
-  });
-  if (std::find(solved.begin(), solved.end(), 0) != solved.end()) return std::nullopt;
-  const Matrix response = root * U * root.transpose();
-  return Matrix(0.5 * (response + response.transpose()));
+  const ResponseMatrix matrix(context, latents, derivatives, root);
+  Matrix responses(L, L);
+  const Index group = std::min(L, matrix.most_tilts());
+  for (Index begin = 0; begin < L; begin += group) {
+    const Index count = std::min(group, L - begin);
+    Tilts tilts(matrix, root.middleRows(begin, count).transpose(), tolerance);
+    tilts.solve();
+    if (!tilts.solved()) {
+      out.refused = tilts.no_maximum ? "the bound has no strict maximum in the covariance of the coefficients"
+                                     : "the response to changes of the prior means was not found";
+      if (tilts.no_maximum) {
+        const Eigen::Map<const Matrix> X(tilts.no_maximum->data(), L, L);
+        const Vector change = (root * X).cwiseProduct(root).rowwise().sum();
+        change.cwiseAbs().cwiseQuotient(covariance.diagonal()).maxCoeff(&out.worst);
+      }
+      return out;
+    }
+    out.radius = std::max(out.radius, tilts.radius());
+    responses.middleCols(begin, count).noalias() = root * tilts.x;
+  }
+  out.covariance = 0.5 * (responses + responses.transpose());
+  out.covariance.diagonal().cwiseQuotient(covariance.diagonal()).maxCoeff(&out.worst);
+  return out;
+}
+
+double linear_response_flops(Index N, Index L, Index K) {
+  constexpr double steps = 6;
+  const double n = static_cast<double>(N), l = static_cast<double>(L), pairs = static_cast<double>(K * (K + 1) / 2);
+  return steps * l * (2 * n * (l * l + pairs * pairs) + 8 * l * l * l);
 }
 
 }  // namespace galvi

@@ -1,7 +1,9 @@
-// Covariances of coupled classes by linear response.
+// Covariances by linear response: what a Gaussian leaves out of skew posteriors and of latent values that depend on
+// each other.
 #pragma once
 
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "numeric/context.h"
 #include "numeric/types.h"
@@ -22,13 +24,35 @@ struct HigherDerivatives {
 HigherDerivatives softmax_derivatives(Context& context, const Matrix& mean, const Matrix& between,
                                       const Vector& copies, bool reference, const Matrix& points);
 
+/// One latent value of all rows as a function of some of the L coefficients: W times those from `first` on.
+struct LatentColumns {
+  const Matrix* W;  // N x their number
+  Index first;
+};
+
+struct LinearResponse {
+  Matrix covariance;    // L x L; empty where it is refused
+  double radius = 0;    // largest eigenvalue of B / 2 + A'A / 2, see below: at one q is no maximum
+  Index worst = 0;      // the coefficient whose variance grows most or, where it is refused, has no limit
+  std::string refused;  // why, in a sentence without capital and full stop
+};
+
 /// The covariance of coefficients as the change of their posterior mean if a linear function is added to the log
 /// posterior. For the exact posterior this is the covariance; for a Gaussian q at the maximum of the bound it has the
 /// skewness that q itself leaves out (Giordano, Broderick and Jordan 2018, Journal of Machine Learning Research
-/// 19(51)). A solve with the Hessian of the bound in (m, V), by conjugate gradients for each coefficient.
-/// @param W Columns, N x q. covariance: V of the K q coefficients of all latent values, one after the other.
-/// @return K q x K q; empty where q is not at a maximum to the accuracy of `derivatives`
-std::optional<Matrix> linear_response(Context& context, const Matrix& W, const HigherDerivatives& derivatives,
-                                      const Matrix& covariance);
+/// 19(51)). Where q is at a maximum it is at least V. With V = R R' and a tilt t the mean moves by R x and the
+/// covariance by R X R', where
+///   x = R't + A X / 2,   X = B X / 2 + A'x,
+///   A X = sum_n Z_n'(F3_n : Z_n X Z_n'),   B X = sum_n Z_n'(F4_n : Z_n X Z_n') Z_n,   Z_n = W_n R,
+/// so that (I - B / 2 - A'A / 2) X = A'R't: conjugate gradients for one tilt for each coefficient, all at once. Their
+/// steps are Lanczos' too, which gives the radius.
+/// @param latents The K latent values. covariance: V, of all coefficients.
+/// @param tolerance Of the residuals, relative to the tilts R't.
+LinearResponse linear_response(Context& context, const std::vector<LatentColumns>& latents,
+                               const HigherDerivatives& derivatives, const Matrix& covariance,
+                               double tolerance = 1e-4);
+
+/// Its approximate cost in flops: N rows, L coefficients, K latent values.
+double linear_response_flops(Index N, Index L, Index K);
 
 }  // namespace galvi

@@ -4,42 +4,13 @@
 #include <cmath>
 #include <vector>
 
+#include "quadrature/normal_rule.h"
+
 namespace galvi {
 
 namespace {
 
 constexpr Index hermite_nodes = 15;
-
-/// Nodes and weights for independent N(0, variances) variables: nodes x r.
-struct NormalRule {
-  Matrix nodes;
-  Vector weight;
-};
-
-/// Gauss-Hermite for a standard normal variable (Golub and Welsch 1969): eigenvalues of the Jacobi matrix,
-/// whose off-diagonals are sqrt(1), sqrt(2), ..
-const NormalRule& hermite() {
-  static const NormalRule rule = [] {
-    Matrix J = Matrix::Zero(hermite_nodes, hermite_nodes);
-    for (Index i = 1; i < hermite_nodes; ++i) J(i, i - 1) = J(i - 1, i) = std::sqrt(static_cast<double>(i));
-    const Eigen::SelfAdjointEigenSolver<Matrix> system(J);
-    return NormalRule{system.eigenvalues(), system.eigenvectors().row(0).cwiseAbs2().transpose()};
-  }();
-  return rule;
-}
-
-NormalRule product_rule(Index r) {
-  const NormalRule& one = hermite();
-  if (r == 1) return one;
-  const Index n = hermite_nodes;
-  NormalRule out{Matrix(n * n, 2), Vector(n * n)};
-  for (Index i = 0; i < n; ++i)
-    for (Index j = 0; j < n; ++j) {
-      out.nodes.row(i + n * j) << one.nodes(i, 0), one.nodes(j, 0);
-      out.weight[i + n * j] = one.weight[i] * one.weight[j];
-    }
-  return out;
-}
 
 NormalRule fifth_degree_rule(Index r) {
   const double d = static_cast<double>(r);
@@ -61,10 +32,17 @@ NormalRule fifth_degree_rule(Index r) {
   return out;
 }
 
+/// The rule of up to two variables, made once.
+const NormalRule& made_rule(Index r) {
+  static const NormalRule one = product_rule(1, hermite_nodes), two = product_rule(2, hermite_nodes);
+  return r == 1 ? one : two;
+}
+
+/// For independent N(0, variances) variables.
 NormalRule normal_rule(const Vector& variances) {
   const Index r = variances.size();
   if (r == 0) return {Matrix(1, 0), Vector::Ones(1)};
-  NormalRule out = r <= 2 ? product_rule(r) : fifth_degree_rule(r);
+  NormalRule out = r <= 2 ? made_rule(r) : fifth_degree_rule(r);
   out.nodes = out.nodes * variances.cwiseSqrt().asDiagonal();
   return out;
 }

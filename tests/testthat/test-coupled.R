@@ -2,14 +2,6 @@
 
 coupled_fit <- function(...) galvi(..., verbose = FALSE)
 
-# Gauss-Hermite nodes and weights for a standard normal variable (Golub and Welsch 1969).
-hermite_rule <- function(n) {
-  J <- matrix(0, n, n)
-  J[cbind(seq_len(n - 1L), 2:n)] <- J[cbind(2:n, seq_len(n - 1L))] <- sqrt(seq_len(n - 1L))
-  e <- eigen(J, symmetric = TRUE)
-  list(node = e$values, weight = e$vectors[1L, ]^2)
-}
-
 # Tolerances of this file.
 mcmc_sd <- 0.03     # sds against long MCMC: the approximation's own error, and the chain's
 multinom_sd <- 0.03 # against maximum likelihood with 400 rows and a flat prior: the likelihood is not quite Gaussian
