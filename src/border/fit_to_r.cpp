@@ -176,7 +176,7 @@ Rcpp::List uncertainty_to_r(const Uncertainty& found) {
     const Index S = response->coefficients.rows();
     out["response"] = Rcpp::List::create(
         Rcpp::_["coefficients"] = to_r(response->coefficients), Rcpp::_["hyper"] = to_r(response->hyper),
-        Rcpp::_["weight"] = to_r(Vector::Constant(S, 1 / static_cast<double>(S))));
+        Rcpp::_["weight"] = to_r(Vector(Vector::Constant(S, 1 / static_cast<double>(S)))));
   }
   return out;
 }

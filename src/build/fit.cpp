@@ -4,6 +4,7 @@
 #include "fit/coupled_response.cpp"
 #include "fit/curvature.cpp"
 #include "fit/fit.cpp"
+#include "fit/gaussian_points.cpp"
 #include "fit/hyper_posterior.cpp"
 #include "fit/integrate.cpp"
 #include "fit/pilot.cpp"
