@@ -15,6 +15,7 @@ namespace galvi {
 namespace {
 
 constexpr int most_steps = 30, usual_steps = 8;
+constexpr double close_by = 1e-2;  // standard deviations within which the search may end
 
 /// A Gaussian by its precision, and the bound and its derivatives there.
 struct CoupledPoint {
@@ -256,6 +257,8 @@ class StepSize {
     return size_;
   }
   void took(double size) { size_ = size; }
+  /// What is left, in standard deviations.
+  double way() const { return last_.norm(); }
 
  private:
   Context& context_;
@@ -267,7 +270,7 @@ class StepSize {
 /// Natural-gradient steps of the precision, and of the mean Newton's with the precision of each.
 CoupledSearch best_coupled_point(const DensityRows& rows, CoupledPoint point, const CoupledControl& control,
                                  Context& context) {
-  constexpr double shortest = 1e-6, near = 1e-2, rounding = 1e-9;
+  constexpr double shortest = 1e-6, rounding = 1e-9;
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const int most = static_cast<int>(std::min<double>(most_steps, control.evaluations / rows.evaluations()));
   StepSize steps(context, point.root);
@@ -289,14 +292,16 @@ CoupledSearch best_coupled_point(const DensityRows& rows, CoupledPoint point, co
       if (next && next->bound > point.bound - rounding * (1 + std::abs(point.bound))) break;
       next.reset();
     }
+    if (!next && steps.way() < close_by) return {std::move(point), ""};  // the nodes' error is larger than what is left
     if (!next) return {std::move(point), "no step improves the bound of the joint Gaussian of all coefficients"};
     steps.took(size);
     length = length_of(point, *next) / size;
     point = std::move(*next);
     if (length < control.optimum) break;
   }
-  if (!(length < near))
-    return {std::move(point), "the best joint Gaussian of all coefficients was not found in " + std::to_string(most) + " steps"};
+  if (!(length < close_by))
+    return {std::move(point),
+            "the best joint Gaussian of all coefficients was not found in " + std::to_string(most) + " steps"};
   return {std::move(point), ""};
 }
 
