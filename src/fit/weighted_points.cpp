@@ -6,6 +6,7 @@
 
 #include "function/normal.h"
 #include "likelihood/custom.h"
+#include "numeric/backend.h"
 #include "numeric/dense.h"
 #include "numeric/even_points.h"
 #include "numeric/parallel.h"
@@ -21,7 +22,8 @@ constexpr double still = 0.02, least_efficiency = 0.2, heaviest_tail = 0.5;
 
 Index points_for(Index unknowns) { return unknowns > 20 ? 16000 : 4000; }
 
-/// Points of a t distribution, each with its mirror image, and minus the log density there up to a constant.
+/// Points of a t distribution, each followed by its mirror image, and minus the log density there up to a constant. The
+/// first points of many are as evenly spread as fewer would be.
 struct Spread {
   Matrix z;         // S x D, of the standard distribution
   Vector log_inverse_density;  // S
@@ -31,10 +33,10 @@ struct Spread {
     const Matrix u = even_points(half, D + 1);
     for (Index s = 0; s < half; ++s) {
       const double scale = std::sqrt(nu / (2 * lower_gamma_quantile(nu / 2, u(s, D))));
-      for (Index j = 0; j < D; ++j) z(s, j) = scale * normal_quantile(u(s, j));
-      z.row(half + s) = -z.row(s);
-      log_inverse_density[s] = log_inverse_density[half + s] =
-          0.5 * (nu + static_cast<double>(D)) * std::log1p(z.row(s).squaredNorm() / nu);
+      for (Index j = 0; j < D; ++j) z(2 * s, j) = scale * normal_quantile(u(s, j));
+      z.row(2 * s + 1) = -z.row(2 * s);
+      log_inverse_density[2 * s] = log_inverse_density[2 * s + 1] =
+          0.5 * (nu + static_cast<double>(D)) * std::log1p(z.row(2 * s).squaredNorm() / nu);
     }
   }
 };
@@ -45,7 +47,15 @@ class JointDensity {
   JointDensity(const Unknowns& unknowns, HyperTable& table, std::vector<Index> free,
                const std::function<std::unique_ptr<Likelihood>()>& another)
       : unknowns_(unknowns), table_(table), free_(std::move(free)), another_(another),
-        x0_(table.unconstrained()), values_(table.values()) {}
+        x0_(table.unconstrained()), values_(table.values()) {
+    const Data& data = unknowns_.model().data();
+    const Index N = data.y.size(), blocks = (N + PreparedRows::most - 1) / PreparedRows::most;
+    for (Index block = 0, begin = 0; block < blocks; ++block) {
+      const Index end = N * (block + 1) / blocks;
+      rows_.push_back(unknowns_.model().likelihood().prepare(data.slice(begin, end - begin)));
+      begin = end;
+    }
+  }
   ~JointDensity() {
     table_.set_values(values_);
     unknowns_.model().update(values_);
@@ -105,21 +115,22 @@ class JointDensity {
   void add_log_likelihoods(const Matrix& X, const Matrix& values, bool moves, Vector& out) {
     LatentGaussianModel& model = unknowns_.model();
     const Index S = X.rows(), N = model.rows(), K = unknowns_.latents();
-    constexpr Index at_once = 64;  // points
-    constexpr double row_work = 100;  // approximate flops
+    constexpr Index most_at_once = 64, entries = 65536;
+    constexpr double row_work = 50;  // approximate flops
+    const Index at_once = std::clamp(entries / std::max<Index>(1, N * K), Index{4}, most_at_once);  // points
+    const Backend& backend = model.context().backend;
     const Index blocks = (S + at_once - 1) / at_once;
     const bool own = moves && another_;
     const auto body = [&](Index block) {
       const Index begin = block * at_once, count = std::min(at_once, S - begin);
-      std::vector<Matrix> eta(static_cast<std::size_t>(K));  // N x count
+      Matrix eta(N, K * count);  // K columns for each point
       for (Index k = 0; k < K; ++k) {
-        eta[k].noalias() =
-            unknowns_.W(k) * X.block(begin, unknowns_.first(k), count, unknowns_.count(k)).transpose();
-        eta[k].colwise() += unknowns_.offset().col(k);
+        Eigen::Map<Matrix, 0, Eigen::OuterStride<>> own(eta.data() + k * N, N, count, Eigen::OuterStride<>(K * N));
+        own.colwise() = unknowns_.offset().col(k);
+        backend.multiply(false, true, 1.0, unknowns_.W(k),
+                         X.block(begin, unknowns_.first(k), count, unknowns_.count(k)), 1.0, own);
       }
       const std::unique_ptr<Likelihood> made = own ? another_() : nullptr;
-      const Data& data = model.data();
-      Vector at(K);
       for (Index s = 0; s < count; ++s) {
         if (out[begin + s] == -infinity) continue;
         if (own)
@@ -128,10 +139,10 @@ class JointDensity {
           model.update_likelihood(values.col(begin + s));
         const Likelihood& likelihood = own ? *made : model.likelihood();
         double sum = 0;
-        for (Index n = 0; n < N; ++n) {
-          if (data.weight[n] == 0) continue;
-          for (Index k = 0; k < K; ++k) at[k] = eta[k](n, s);
-          sum += data.weight[n] * likelihood.log_density(data[n], at.data());
+        Index first = 0;
+        for (const PreparedRows& rows : rows_) {
+          sum += likelihood.sum_log_density(rows, eta.block(first, K * s, rows.size(), K));
+          first += rows.size();
         }
         out[begin + s] += sum;
       }
@@ -149,6 +160,22 @@ class JointDensity {
   std::vector<Index> free_;
   const std::function<std::unique_ptr<Likelihood>()>& another_;
   const Vector x0_, values_;
+  std::vector<PreparedRows> rows_;  // all of them, one after the other
+};
+
+/// Weights of sum one, and the moments that they give the points.   X: S x D
+struct Weighing {
+  Vector weight, mean;
+  Matrix covariance;
+
+  Weighing(const ConstMatrixRef& X, const ConstVectorRef& log_weight)
+      : weight((log_weight.array() - log_weight.maxCoeff()).exp()) {
+    weight /= weight.sum();
+    mean = X.transpose() * weight;
+    const Matrix away = X.rowwise() - mean.transpose();
+    covariance.noalias() = away.transpose() * (weight.asDiagonal() * away);
+  }
+  Vector sd() const { return covariance.diagonal().cwiseSqrt(); }
 };
 
 }  // namespace
@@ -172,11 +199,12 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   Context& context = unknowns.model().context();
   const Index D = start.mean.size(), L = unknowns.size(), S = points_for(D);
+  const Index first_points = S / 4;  // only tell the others where to be
   const Spread spread(S, D);
   JointDensity density(unknowns, table, free, another);
   WeightedPoints out;
   Matrix X;
-  Vector sd = start.covariance.diagonal().cwiseSqrt();
+  Vector sd = start.covariance.diagonal().cwiseSqrt();  // by the last round
   while (out.rounds < most_rounds) {
     ++out.rounds;
     context.monitor.report({"Weighing points of the posterior", out.rounds, none, none});
@@ -186,19 +214,23 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
     Matrix root = unit.cwiseInverse().asDiagonal() * start.covariance * unit.cwiseInverse().asDiagonal();
     if (!cholesky(context, root)) return std::nullopt;
     root.triangularView<Eigen::StrictlyUpper>().setZero();
-    X.noalias() = spread.z * (unit.asDiagonal() * root).transpose();
+    const Index points = out.rounds == 1 ? first_points : S;
+    X.noalias() = spread.z.topRows(points) * (unit.asDiagonal() * root).transpose();
     X.rowwise() += start.mean.transpose();
-    Vector log_weight = density(X) + spread.log_inverse_density;
-    const double top = log_weight.maxCoeff();
-    if (!std::isfinite(top)) return std::nullopt;
-    out.weight = (log_weight.array() - top).exp();
-    out.weight /= out.weight.sum();
-    start.mean = X.transpose() * out.weight;
-    const Matrix away = X.rowwise() - start.mean.transpose();
-    start.covariance.noalias() = away.transpose() * (out.weight.asDiagonal() * away);
-    const Vector now = start.covariance.diagonal().cwiseSqrt();
-    out.moved = (now.array() / sd.array() - 1).abs().maxCoeff();
-    sd = now;
+    const Vector log_weight = density(X) + spread.log_inverse_density.head(points);
+    if (!std::isfinite(log_weight.maxCoeff())) return std::nullopt;
+    Weighing all(X, log_weight);
+    // The first round is compared with as many points of the second, the same but for their centre and covariance.
+    Vector comparable = all.sd();
+    if (out.rounds == 2) {
+      const auto few = log_weight.head(first_points);
+      if (!std::isfinite(few.maxCoeff())) return std::nullopt;
+      comparable = Weighing(X.topRows(first_points), few).sd();
+    }
+    out.moved = (comparable.array() / sd.array() - 1).abs().maxCoeff();
+    sd = all.sd();
+    out.weight = std::move(all.weight);
+    start = {std::move(all.mean), std::move(all.covariance)};
     if (out.rounds > 1 && out.moved < still) break;
   }
   out.efficiency = 1 / (static_cast<double>(S) * out.weight.squaredNorm());

@@ -6,9 +6,6 @@
 
 namespace galvi {
 
-using ArrayRef = Eigen::Ref<Eigen::ArrayXd>;
-using ConstArrayRef = Eigen::Ref<const Eigen::ArrayXd>;
-
 /// t <- exp(-t) for t >= 0, and exactly 0 below 1e-300: a denormal entry of a covariance matrix slows every
 /// factorisation that meets it.
 void exp_minus(ArrayRef t);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/composed.h"
 #include "likelihood/positive_parameter.h"
@@ -20,6 +21,34 @@ class BetaResponse : public Likelihood {
     const double log_a = log_precision_ + log_mu, log_b = log_precision_ + log_nu;
     const double a = std::exp(log_a), b = std::exp(log_b);
     return assemble(datum.y, log_mu, log_nu, a, b, stirling_error(a, log_a), stirling_error(b, log_b));
+  }
+  // constants: log y, log(1 - y)
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants.resize(out.size(), 2);
+    out.constants.col(0) = out.data.y.array().log();
+    out.constants.col(1) = out.data.y.unaryExpr([](double y) { return std::log1p(-y); });
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    with_precisions(rows, eta, log_precision_, RowArray::Constant(rows.size(), stirling_), out);
+  }
+  /// out <- log p for these precisions and their Stirling errors.
+  template <class Log>
+  static void with_precisions(const PreparedRows& rows, const ConstMatrixRef& eta, const Log& log_precision,
+                              const RowArray& error, ArrayRef out) {
+    const auto x = eta.col(0).array();
+    const auto log_y = rows.constants.col(0).array(), log_rest = rows.constants.col(1).array();
+    RowArray l = x;
+    log1p_exp_each(l);
+    const RowArray log_mu = x.min(0.0) - l, log_nu = -x.max(0.0) - l;
+    RowArray a = log_mu + log_precision, b = log_nu + log_precision, error_a(rows.size()), error_b(rows.size());
+    stirling_error_each(a, error_a);
+    stirling_error_each(b, error_b);
+    out = 0.5 * (log_mu + b) - log_y - log_rest - log_sqrt_2pi + error - error_a - error_b;
+    exp_each(a);
+    exp_each(b);
+    out += a * (log_y - log_mu) + b * (log_rest - log_nu);
   }
   // log p = log mu + log(1 - mu) + precision mu logit(y) - G(a) - G(b) + constant, G(a) = log Gamma(1 + a),
   // which is smooth at a = 0. With s_k the k-th derivative of mu, those of a and b are +-precision s_k.

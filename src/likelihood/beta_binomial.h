@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "likelihood/composed.h"
 #include "likelihood/counts.h"
 #include "likelihood/distributional.h"
@@ -23,6 +24,31 @@ class BetaBinomialResponse : public Likelihood {
   }
   // For y > 0, R_y(a) = log a + G(a), G(a) = log Gamma(y + a) - log Gamma(1 + a), which is smooth at a = 0.
   // With s_k the k-th derivative of mu, those of a and b are +-precision s_k.
+  // constants: log choose(size, y), size - y
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants.resize(out.size(), 2);
+    for (Index n = 0; n < out.size(); ++n) out.constants(n, 0) = log_choose(out.data.size[n], out.data.y[n]);
+    out.constants.col(1) = out.data.size - out.data.y;
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    with_precisions(rows, eta, RowArray::Constant(rows.size(), log_precision_), out);
+  }
+  /// out <- log p for these precisions.
+  static void with_precisions(const PreparedRows& rows, const ConstMatrixRef& eta, const RowArray& log_precision,
+                              ArrayRef out) {
+    const auto x = eta.col(0).array();
+    RowArray l = x;
+    log1p_exp_each(l);
+    RowArray part(rows.size());
+    log_rising_each(rows.data.size.array(), log_precision, part);
+    out = rows.constants.col(0).array() - part;
+    log_rising_each(rows.data.y.array(), log_precision + x.min(0.0) - l, part);
+    out += part;
+    log_rising_each(rows.constants.col(1).array(), log_precision - x.max(0.0) - l, part);
+    out += part;
+  }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     double f[5], at_a[5], at_b[5];
     log_sigmoid().derivatives(eta, f);
@@ -134,6 +160,10 @@ class BetaBinomialLogPrecision final : public PredictedParameter {
     form.first = LogGammaPart::rising(1.0, datum.y);
     form.second = LogGammaPart::rising(1.0, datum.size - datum.y);
     return form;
+  }
+  PreparedRows prepare(Data data) const override { return BetaBinomialKnownPrecision(0.0).prepare(std::move(data)); }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    BetaBinomialResponse::with_precisions(rows, eta, eta.col(1).array().max(-700.0).min(700.0), out);
   }
   double last_of(const Datum&, double, double) const override { return 2.0; }
   // The variance is size mu (1 - mu) (1 + (size - 1) / (1 + exp(eta_2))).

@@ -31,6 +31,13 @@ class BetaLogPrecision final : public PredictedParameter {
     form.first = form.second = LogGammaPart::stirling(-1.0);
     return form;
   }
+  PreparedRows prepare(Data data) const override { return BetaKnownPrecision(0.0).prepare(std::move(data)); }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray log_precision = eta.col(1).array().max(-700.0).min(700.0);
+    RowArray error(rows.size());
+    stirling_error_each(log_precision, error);
+    BetaResponse::with_precisions(rows, eta, log_precision, error, out);
+  }
   double last_of(const Datum&, double, double) const override { return 2.0; }
   // The variance is mu (1 - mu) / (1 + exp(eta_2)).
   NoiseForm noise_form() const override { return NoiseForm::share; }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "likelihood/composed.h"
 #include "likelihood/counts.h"
 
@@ -18,6 +19,14 @@ class Binomial : public Composed {
     sum.constant = log_choose(datum.size, datum.y);
     sum.add(0, datum.y, 1.0);
     sum.add(0, datum.size - datum.y, -1.0);
+  }
+  // constants: log choose(size, y)
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants.resize(out.size(), 1);
+    for (Index n = 0; n < out.size(); ++n) out.constants(n, 0) = log_choose(out.data.size[n], out.data.y[n]);
+    out.binary = (out.data.size.array() == 1.0).all();
+    return out;
   }
   bool log_concave() const override { return true; }
 

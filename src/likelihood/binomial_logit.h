@@ -8,6 +8,14 @@ namespace galvi {
 class BinomialLogit final : public Binomial {
  public:
   BinomialLogit() : Binomial(log_sigmoid()) {}
+  // f(eta) = min(eta, 0) - l, f(-eta) = -max(eta, 0) - l
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const auto y = rows.data.y.array(), size = rows.data.size.array();
+    const auto x = eta.col(0).array();
+    RowArray l = x;
+    log1p_exp_each(l);
+    out = rows.constants.col(0).array() + y * x.min(0.0) - (size - y) * x.max(0.0) - size * l;
+  }
   // The logit of the proportion with half a success and half a failure added.
   double starting_eta(const Datum& datum) const override {
     return std::log((datum.y + 0.5) / (datum.size - datum.y + 0.5));

@@ -9,6 +9,20 @@ namespace galvi {
 class BinomialProbit final : public Binomial {
  public:
   BinomialProbit() : Binomial(log_phi()) {}
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const auto y = rows.data.y.array(), size = rows.data.size.array();
+    const auto x = eta.col(0).array();
+    if (rows.binary) {
+      RowArray of_y = (2.0 * y - 1.0) * x;
+      log_normal_cdf_each(of_y);
+      out = of_y;
+      return;
+    }
+    RowArray success = x, failure = -x;
+    log_normal_cdf_each(success);
+    log_normal_cdf_each(failure);
+    out = rows.constants.col(0).array() + y * success + (size - y) * failure;
+  }
   // The probit of the proportion with half a success and half a failure added.
   double starting_eta(const Datum& datum) const override {
     return normal_quantile((datum.y + 0.5) / (datum.size + 1.0));

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "function/normal_interval.h"
 #include "likelihood/positive_parameter.h"
@@ -34,6 +36,24 @@ class CensoredNormal : public Base {
     Row(*this, datum, eta, sd_).derivatives(out);
     double chain = 1.0;
     for (int k = 1; k < 5; ++k) out[k] *= chain /= sd_;
+  }
+  // Rows that are neither censored nor truncated. constants: s(y), log s'(y) - log(2 pi) / 2; not a number in other rows
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants.resize(out.size(), 2);
+    for (Index n = 0; n < out.size(); ++n) {
+      const Datum datum = out.data[n];
+      out.constants(n, 0) = scaled(datum.y);
+      out.constants(n, 1) =
+          plain(datum) ? log_slope(datum.y) - log_sqrt_2pi : std::numeric_limits<double>::quiet_NaN();
+    }
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    out = rows.constants.col(1).array() - std::log(sd_) -
+          0.5 / (sd_ * sd_) * (rows.constants.col(0) - eta.col(0)).array().square();
+    for (Index n = 0; n < rows.size(); ++n)
+      if (std::isnan(rows.constants(n, 1))) out[n] = Row(*this, rows.data[n], eta(n, 0), sd_).log_density();
   }
   // Zeros of Phi and of an interval's probability: see CumulativeProbit.
   Smoothness smoothness() const override { return {nearest_zero * sd_, 0.0}; }

@@ -56,6 +56,21 @@ class CensoredNormalLogSd : public LogParameter<Base> {
     const double constant = this->prototype_.log_slope(datum.y) - log_sqrt_2pi;
     ScaledLoss::add_gaussian(constant, this->prototype_.scaled(datum.y), mean, variance, out);
   }
+  PreparedRows prepare(Data data) const override { return this->prototype_.prepare(std::move(data)); }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray log_sd = eta.col(1).array().max(-700.0).min(700.0);
+    RowArray precision = -log_sd;
+    exp_each(precision);
+    out = rows.constants.col(1).array() - log_sd -
+          0.5 * ((rows.constants.col(0) - eta.col(0)).array() * precision).square();
+    for (Index n = 0; n < rows.size(); ++n) {
+      if (!std::isnan(rows.constants(n, 1))) continue;
+      Base own = this->prototype_;
+      own.set(std::exp(log_sd[n]));
+      const double at = eta(n, 0);
+      out[n] = own.log_density(rows.data[n], &at);
+    }
+  }
   // The zeros of Phi, and of an interval's probability, lie within an angle of 45 degrees: those of functions of
   // exp(-eta_2) at a distance of pi / 4.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {0.75, 2.0}}; }

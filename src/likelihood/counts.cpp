@@ -23,19 +23,6 @@ double log_choose(double size, double y) {
   return log_factorial(size) - log_factorial(y) - log_factorial(size - y);
 }
 
-double log_rising(double y, double log_a) {
-  constexpr double few = 24.0, large = 1e10, negligible = 37.0;
-  if (y == 0.0) return 0.0;
-  if (y == 1.0) return log_a;
-  // a^y (1 + y (y - 1) / (2 a) + ..)
-  if (log_a > negligible + 2.0 * std::log(y)) return y * log_a;
-  const double a = std::exp(log_a);
-  if (y > few || a > large) return log_a + log_gamma_ratio(1.0 + a, y - 1.0);
-  double product = 1.0 + a;
-  for (double k = 2.0; k < y; k += 1.0) product *= k + a;
-  return log_a + std::log(product);
-}
-
 double log_arrangements(const double* counts, int classes, double size) {
   double sum = log_factorial(size);
   for (int c = 0; c < classes; ++c) sum -= log_factorial(counts[c]);

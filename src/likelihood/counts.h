@@ -5,8 +5,6 @@ namespace galvi {
 
 /// log y! = log Gamma(y + 1), y > -1.
 double log_factorial(double y);
-/// log Gamma(y + a) / Gamma(a), a = exp(log_a), for whole numbers y >= 0.
-double log_rising(double y, double log_a);
 /// log of size! / (y! (size - y)!)
 double log_choose(double size, double y);
 

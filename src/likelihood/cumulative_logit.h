@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "likelihood/composed.h"
 #include "likelihood/thresholds.h"
 
@@ -13,8 +14,11 @@ namespace galvi {
 /// < b has log p = log(1 - exp(a - b)) + f(b - eta) + f(eta - a), the first f(b - eta), the last f(eta - a).
 class CumulativeLogit final : public Composed {
  public:
-  explicit CumulativeLogit(const LikelihoodSpec& spec) : Composed(log_sigmoid()), thresholds_(spec) {}
-  void update(const ConstVectorRef& hyper) override { thresholds_.update(hyper); }
+  explicit CumulativeLogit(const LikelihoodSpec& spec) : Composed(log_sigmoid()), thresholds_(spec) { set_log_widths(); }
+  void update(const ConstVectorRef& hyper) override {
+    thresholds_.update(hyper);
+    set_log_widths();
+  }
 
   void compose(const Datum& datum, Composition& sum) const override {
     const bool first = thresholds_.first(datum), last = thresholds_.last(datum);
@@ -22,6 +26,21 @@ class CumulativeLogit final : public Composed {
       sum.constant = std::log(-std::expm1(thresholds_.below(datum) - thresholds_.above(datum)));
     if (!last) sum.add(0, 1.0, -1.0, thresholds_.above(datum));
     if (!first) sum.add(0, 1.0, 1.0, -thresholds_.below(datum));
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    RowArray below(rows.size()), above(rows.size());  // eta - a and b - eta
+    for (Index n = 0; n < rows.size(); ++n) {
+      const Datum datum{rows.data.y[n], 1.0};
+      const bool first = thresholds_.first(datum), last = thresholds_.last(datum);
+      const double a = first ? -infinity : thresholds_.below(datum), b = last ? infinity : thresholds_.above(datum);
+      below[n] = eta(n, 0) - a;
+      above[n] = b - eta(n, 0);
+      out[n] = first || last ? 0.0 : log_widths_[static_cast<std::size_t>(datum.y + 0.5)];
+    }
+    out += below.min(0.0) + above.min(0.0);
+    log1p_exp_each(below);
+    log1p_exp_each(above);
+    out -= below + above;
   }
   void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
                                 VectorRef gradient) const override {
@@ -60,7 +79,14 @@ class CumulativeLogit final : public Composed {
     return class_moments(thresholds_, [&](double threshold) { return std::exp(f_.value(eta - threshold)); });
   }
 
+  void set_log_widths() {
+    const std::vector<double>& at = thresholds_.values();
+    log_widths_.assign(at.size() + 1, 0.0);
+    for (std::size_t c = 1; c < at.size(); ++c) log_widths_[c] = std::log(-std::expm1(at[c - 1] - at[c]));
+  }
+
   Thresholds thresholds_;
+  std::vector<double> log_widths_;  // of each class log(1 - exp(a - b)), 0 of the first and the last
 };
 
 }  // namespace galvi

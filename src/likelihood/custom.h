@@ -60,6 +60,9 @@ class Custom final : public Likelihood {
   Vector moved_log_densities(const Vector& y, const Vector& eta, Index p, double by) const;
 
   double log_density(const Datum& datum, const double* eta) const override;
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    out = log_densities(rows.data.y, eta.col(0)).array();
+  }
   void derivatives(const Datum& datum, double eta, double out[5]) const override;
   /// The distance of singularities is unknown: the scale of log p's second derivative stands in.
   Smoothness smoothness() const override { return {5.0 * unit_, 1.0}; }

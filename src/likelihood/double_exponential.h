@@ -33,6 +33,10 @@ class DoubleExponential : public IdentityLink {
   double log_density(const Datum& datum, const double* eta) const override {
     return constant_ - loss(datum.y - *eta);
   }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const auto r = (rows.data.y - eta.col(0)).array();
+    out = constant_ - above_ * r.max(0.0) + below_ * r.min(0.0);
+  }
   // At the kink, and for its curvature, those to the left and to the right of it.
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double residual = datum.y - eta;

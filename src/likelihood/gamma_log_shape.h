@@ -20,6 +20,21 @@ class GammaLogShape final : public PredictedParameter {
   std::unique_ptr<Likelihood> given(double last) const override {
     return std::make_unique<GammaKnownShape>(positive_exp(last));
   }
+  // constants: log y, log size
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants.resize(out.size(), 2);
+    out.constants.col(0) = out.data.y.array().log();
+    out.constants.col(1) = out.data.size.array().log();
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray log_a = eta.col(1).array().max(-700.0).min(700.0) + rows.constants.col(1).array();
+    RowArray shape = log_a, error(rows.size());
+    exp_each(shape);
+    stirling_error_each(log_a, error);
+    GammaResponse::with_shapes(rows, eta, shape, 0.5 * log_a - log_sqrt_2pi - error, out);
+  }
   // The expectation over eta_1 is a closed form; Stirling's error of the shape has poles at a distance of pi.
   Nesting nesting(const Datum& datum, const double*, const double*) const override {
     return {1, {2.6, 1.0, -std::log(datum.size)}};

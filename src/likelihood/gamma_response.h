@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/log_link.h"
 #include "numeric/special_functions.h"
@@ -17,6 +18,35 @@ class GammaResponse : public LogLink<Likelihood> {
   double log_density(const Datum& datum, const double* eta) const override {
     const double log_y = std::log(datum.y), d = log_y - *eta;
     return constant(datum) - log_y + shape(datum) * (d - std::expm1(d));
+  }
+  // constants: log y
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants = out.data.y.array().log();
+    out.binary = (out.data.size.array() == 1.0).all();
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    if (rows.binary) {
+      with_shapes(rows, eta, shape_, RowArray::Constant(rows.size(), constant_), out);
+      return;
+    }
+    const RowArray shape = shape_ * rows.data.size.array();
+    RowArray log_a = rows.data.size.array();
+    log_each(log_a);
+    log_a += std::log(shape_);
+    RowArray error(rows.size());
+    stirling_error_each(log_a, error);
+    with_shapes(rows, eta, shape, 0.5 * log_a - log_sqrt_2pi - error, out);
+  }
+  /// out <- log p for these shapes and their constants.
+  template <class Shape>
+  static void with_shapes(const PreparedRows& rows, const ConstMatrixRef& eta, const Shape& shape,
+                         const RowArray& constant, ArrayRef out) {
+    const RowArray d = (rows.constants.col(0) - eta.col(0)).array();
+    RowArray rise = d;
+    exp_each(rise);
+    out = constant - rows.constants.col(0).array() + shape * (1.0 + d - rise);
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double log_y = std::log(datum.y), d = log_y - eta;

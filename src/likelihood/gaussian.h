@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/identity_link.h"
 
@@ -32,6 +33,17 @@ class Gaussian final : public IdentityLink {
 
   double log_density(const Datum& datum, const double* eta) const override {
     return density(datum.y - *eta, noise(datum.size));
+  }
+  // constants: log(size) / 2 - log(2 pi) / 2
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants = 0.5 * out.data.size.array().log() - log_sqrt_2pi;
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    if (variance_ == 0.0) return Likelihood::log_densities(rows, eta, out);
+    out = rows.constants.col(0).array() - 0.5 * std::log(variance_) -
+          0.5 / variance_ * rows.data.size.array() * (rows.data.y - eta.col(0)).array().square();
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     require_noise();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/distributional.h"
 #include "likelihood/identity_link.h"
@@ -68,6 +69,18 @@ class GaussianLogSd final : public PredictedParameter {
  public:
   std::unique_ptr<Likelihood> given(double last) const override {
     return std::make_unique<GaussianKnownSd>(last);
+  }
+  // constants: log(size) / 2
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants = 0.5 * out.data.size.array().log();
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray s = eta.col(1).array() - rows.constants.col(0).array();
+    RowArray precision = -s;
+    exp_each(precision);
+    out = -log_sqrt_2pi - s - 0.5 * ((rows.data.y - eta.col(0)).array() * precision).square();
   }
   double last_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance))) + 0.5 * std::log(datum.size);

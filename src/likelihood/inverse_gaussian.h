@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/log_link.h"
 #include "likelihood/positive_parameter.h"
@@ -25,6 +26,28 @@ class InverseGaussian final : public LogLink<Likelihood> {
   double log_density(const Datum& datum, const double* eta) const override {
     const double distance = std::expm1(std::log(datum.y) - *eta);
     return constant(datum) - weight(datum) * distance * distance;
+  }
+  // constants: log y, log(size / (2 pi y^3)) / 2, size / (2 y)
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    const auto y = out.data.y.array(), size = out.data.size.array();
+    out.constants.resize(out.size(), 3);
+    out.constants.col(0) = y.log();
+    out.constants.col(1) = 0.5 * size.log() - log_sqrt_2pi - 1.5 * y.log();
+    out.constants.col(2) = 0.5 * size / y;
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    with_shapes(rows, eta, 1.0 / dispersion_, -std::log(dispersion_), out);
+  }
+  /// out <- log p for dispersions of 1 / shape.
+  template <class Shape, class Log>
+  static void with_shapes(const PreparedRows& rows, const ConstMatrixRef& eta, const Shape& shape, const Log& log_shape,
+                          ArrayRef out) {
+    RowArray distance = (rows.constants.col(0) - eta.col(0)).array();
+    exp_each(distance);
+    out = rows.constants.col(1).array() + 0.5 * log_shape -
+          shape * rows.constants.col(2).array() * (distance - 1.0).square();
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const PointExpectation l = *closed_form(datum, eta, 0.0);

@@ -24,6 +24,13 @@ class InverseGaussianLogShape final : public LogParameter<InverseGaussian, -1> {
   }
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 1.0}}; }
   // Var[log y | eta] is about y / shape. If it were large, the mean of exp(-2 eta_1) would be huge.
+  PreparedRows prepare(Data data) const override { return prototype_.prepare(std::move(data)); }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray log_shape = eta.col(1).array().max(-700.0).min(700.0);
+    RowArray shape = log_shape;
+    exp_each(shape);
+    InverseGaussian::with_shapes(rows, eta, shape, log_shape, out);
+  }
   double last_of(const Datum& datum, double mean, double variance) const override {
     constexpr double least = -1.0;
     const double log_y = std::log(datum.y);

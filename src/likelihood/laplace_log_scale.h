@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "likelihood/laplace.h"
 #include "likelihood/log_parameter.h"
 #include "likelihood/scaled_loss.h"
@@ -22,6 +23,13 @@ class LaplaceLogScale final : public LogParameter<Laplace> {
     form.add_expectation(prototype_.expected_loss(datum, *mean, *variance), mean, variance, out);
   }
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {infinity, 1.0}}; }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    constexpr double log_2 = 0.69314718055994530942;
+    const RowArray log_scale = eta.col(1).array().max(-700.0).min(700.0);
+    RowArray precision = -log_scale;
+    exp_each(precision);
+    out = -log_2 - log_scale - (rows.data.y - eta.col(0)).array().abs() * precision;
+  }
   double last_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
   }

@@ -61,6 +61,18 @@ struct Data {
   Data slice(Index begin, Index count) const;
 };
 
+/// Rows whose log densities are computed at many values of eta, and what the likelihood computes of them once.
+struct PreparedRows {
+  static constexpr Index most = 256;  // so that a few arrays of them fit the first-level cache
+  Data data;
+  Matrix constants = {};                 // rows x as many as the likelihood needs
+  std::vector<PreparedRows> parts = {};  // of the likelihoods that it is made of
+  bool binary = false;                   // all sizes are 1
+  Index size() const { return data.y.size(); }
+};
+/// Numbers of at most that many rows, without allocation.
+using RowArray = Eigen::Array<double, Eigen::Dynamic, 1, 0, PreparedRows::most, 1>;
+
 class DensityFunctions;
 
 /// R's description of a likelihood; hyper and constants as in KernelSpec. `functions`: of a custom one.
@@ -181,6 +193,15 @@ class Likelihood {
   virtual double conditional_cdf(const Datum& datum, const double* eta) const = 0;
   virtual bool discrete() const = 0;
   virtual Support support(double size) const = 0;
+
+  // The same of many rows, as sums over rows at many points of eta and the parameters need it.
+  /// Some rows, at most PreparedRows::most, for the functions below. Valid for any hyperparameters.
+  virtual PreparedRows prepare(Data data) const { return {std::move(data)}; }
+  /// out_n <- log p(y_n | eta_n), to rounding; anything that is not finite where that is not finite or where it needs
+  /// the care of log_density().   eta: rows x K
+  virtual void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const;
+  /// sum_n weight_n log p(y_n | eta_n), without the rows of weight zero.
+  double sum_log_density(const PreparedRows& rows, const ConstMatrixRef& eta) const;
 
   // With parameters: values, and their gradient. Positions come to the constructor in its LikelihoodSpec.
   virtual bool has_hyper() const { return false; }

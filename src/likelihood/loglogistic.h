@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "function/elementwise.h"
 #include "likelihood/composed.h"
 #include "likelihood/log_scale.h"
 #include "likelihood/positive_parameter.h"
@@ -33,6 +35,31 @@ class Loglogistic final : public LogScale<Composed> {
     for_parts(datum, [&](double time, double weight, double sign) {
       sum.add(0, weight, sign * shape_, -sign * shape_ * std::log(time));
     });
+  }
+  // Rows that are observed, or censored from some time on.
+  // constants: log y, 1 or 0 where censored; not a number in other rows
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants.resize(out.size(), 2);
+    for (Index n = 0; n < out.size(); ++n) {
+      const Datum datum = out.data[n];
+      const bool simple = datum.y > 0.0 && !(datum.entry > 0.0) && (!datum.censored() || datum.upper == infinity);
+      out.constants(n, 0) = simple ? std::log(datum.y) : std::numeric_limits<double>::quiet_NaN();
+      out.constants(n, 1) = datum.censored() ? 0.0 : 1.0;
+    }
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray x = shape_ * (eta.col(0) - rows.constants.col(0)).array();
+    with_arguments(rows, x, std::log(shape_), out);
+  }
+  /// out <- log p, x = shape (eta - log y): f(x) + f(-x) + log shape - log y, or f(x) of a censored row.
+  template <class Log>
+  static void with_arguments(const PreparedRows& rows, const RowArray& x, const Log& log_shape, ArrayRef out) {
+    RowArray l = x;
+    log1p_exp_each(l);
+    out = x.min(0.0) - l +
+          rows.constants.col(1).array() * (log_shape - rows.constants.col(0).array() - x.max(0.0) - l);
   }
   void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
                                 VectorRef gradient) const override {

@@ -13,6 +13,14 @@ class LoglogisticLogShape final : public LogParameter<Loglogistic> {
 
   // The poles, x = i pi and that of an interval, are at a distance of pi / 2.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {1, {1.4, 1.0}}; }
+  PreparedRows prepare(Data data) const override { return prototype_.prepare(std::move(data)); }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray log_shape = eta.col(1).array().max(-700.0).min(700.0);
+    RowArray x = log_shape;
+    exp_each(x);
+    x *= (eta.col(0) - rows.constants.col(0)).array();
+    Loglogistic::with_arguments(rows, x, log_shape, out);
+  }
   double last_of(const Datum&, double, double) const override { return 0.0; }
   // E[y | eta] is infinite wherever the shape is 1 or less.
   NoiseForm noise_form() const override { return NoiseForm::no_mean; }

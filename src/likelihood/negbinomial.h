@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "likelihood/composed.h"
 #include "likelihood/counts.h"
 #include "likelihood/log_link.h"
@@ -22,6 +23,25 @@ class NegativeBinomialResponse : public LogLink<Composed> {
     sum.constant = log_combinations(datum.y);
     sum.add(0, datum.y, 1.0, -log_size_);
     sum.add(0, size_, -1.0, log_size_);
+  }
+  // constants: log y!
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants = out.data.y.unaryExpr([](double y) { return log_factorial(y); });
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray log_size = RowArray::Constant(rows.size(), log_size_);
+    log_rising_each(rows.data.y.array(), log_size, out);
+    out -= rows.constants.col(0).array();
+    add_mean_part(rows.data.y.array(), eta.col(0).array() - log_size_, size_, out);
+  }
+  /// out += y f(x) + size f(-x), x = eta - log size
+  template <class Size>
+  static void add_mean_part(const ConstArrayRef& y, const RowArray& x, const Size& size, ArrayRef out) {
+    RowArray l = x;
+    log1p_exp_each(l);
+    out += y * x.min(0.0) - size * x.max(0.0) - (y + size) * l;
   }
   // The sigmoids are in the middle at log r.
   using LogLink<Composed>::smoothness;

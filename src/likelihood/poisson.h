@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/counts.h"
 #include "likelihood/log_link.h"
@@ -15,6 +16,26 @@ class Poisson final : public LogLink<Likelihood> {
  public:
   double log_density(const Datum& datum, const double* eta) const override {
     return closed_form(datum, *eta, 0.0)->value;
+  }
+  // As in closed_form(), y > 0: y (1 + d - exp(d)) less a constant, d = eta - log y.
+  // constants: log y, the factor of exp(d), the constant; 0, 1 and 0 where y = 0
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants.resize(out.size(), 3);
+    for (Index n = 0; n < out.size(); ++n) {
+      const double y = out.data.y[n], log_y = y > 0.0 ? std::log(y) : 0.0;
+      out.constants(n, 0) = log_y;
+      out.constants(n, 1) = y > 0.0 ? y : 1.0;
+      out.constants(n, 2) = y > 0.0 ? 0.5 * log_y + log_sqrt_2pi + stirling_error(y) : 0.0;
+    }
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const auto y = rows.data.y.array();
+    const RowArray d = (eta.col(0) - rows.constants.col(0)).array();
+    RowArray rise = d;
+    exp_each(rise);
+    out = y * (d + 1.0) - rows.constants.col(1).array() * rise - rows.constants.col(2).array();
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double rate = std::exp(eta);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/likelihood.h"
 
@@ -13,6 +14,17 @@ class StochasticVolatility final : public Likelihood {
  public:
   double log_density(const Datum& datum, const double* eta) const override {
     return -log_sqrt_2pi - 0.5 * *eta - half_square(datum.y, *eta);
+  }
+  // constants: 2 log|y|
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants = 2.0 * out.data.y.array().abs().log();
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    RowArray square = (rows.constants.col(0) - eta.col(0)).array();
+    exp_each(square);
+    out = -log_sqrt_2pi - 0.5 * (eta.col(0).array() + square);
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double h = half_square(datum.y, eta);

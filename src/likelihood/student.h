@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/identity_link.h"
 #include "likelihood/positive_parameter.h"
@@ -17,6 +18,11 @@ class StudentResponse : public IdentityLink {
  public:
   double log_density(const Datum& datum, const double* eta) const override {
     return constant_ - 0.5 * (df_ + 1.0) * log_spread(*eta - datum.y);
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    RowArray spread = 1.0 + ((eta.col(0) - rows.data.y).array() / width_).square();
+    log_each(spread);
+    out = constant_ - 0.5 * (df_ + 1.0) * spread;
   }
   // log(1 + x^2 / w^2) is 2 Re log(x + i w) but for a constant; its k-th derivative is
   // 2 (-1)^(k - 1) (k - 1)! Re z^k, z = 1 / (x + i w).

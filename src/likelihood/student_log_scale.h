@@ -26,6 +26,14 @@ class StudentLogScale final : public PredictedParameter {
   std::optional<StudentScale> student_scale(const Datum& datum) const override {
     return StudentScale{datum.y, df_, constant_, constant_slope_, parameter_.position()};
   }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray log_scale = eta.col(1).array().max(-700.0).min(700.0);
+    RowArray precision = -log_scale;
+    exp_each(precision);
+    RowArray spread = 1.0 + ((eta.col(0) - rows.data.y).array() * precision).square() / df_;
+    log_each(spread);
+    out = constant_ - log_scale - 0.5 * (df_ + 1.0) * spread;
+  }
   double last_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
   }

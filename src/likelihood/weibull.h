@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "function/elementwise.h"
 #include "likelihood/composed.h"
 #include "likelihood/log_scale.h"
 #include "likelihood/positive_parameter.h"
@@ -44,6 +46,38 @@ class Weibull final : public LogScale<Composed> {
     slope_ = hazards_ ? 1.0 : -shape;
   }
   double log_reference() const { return log_unit_; }
+
+  // Rows that are observed, or censored from some time on.
+  // constants: log(y / unit), 1 or 0 where censored, log y; not a number in other rows
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants.resize(out.size(), 3);
+    for (Index n = 0; n < out.size(); ++n) {
+      const Datum datum = out.data[n];
+      out.constants(n, 0) = log_time(datum.y);
+      out.constants(n, 1) = datum.censored() ? 0.0 : 1.0;
+      out.constants(n, 2) = std::log(datum.y);
+      if (in_interval(datum) || truncated(datum) || !(datum.y > 0.0))
+        out.constants(n, 0) = std::numeric_limits<double>::quiet_NaN();
+    }
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const auto log_time = rows.constants.col(0).array();
+    RowArray x;
+    if (hazards_)
+      x = shape_ * log_time + eta.col(0).array();
+    else
+      x = shape_ * (log_time - eta.col(0).array());
+    with_log_hazards(rows, x, std::log(shape_), out);
+  }
+  /// out <- log p where x is the log cumulative hazard.
+  template <class Log>
+  static void with_log_hazards(const PreparedRows& rows, const RowArray& x, const Log& log_shape, ArrayRef out) {
+    RowArray hazard = x;
+    exp_each(hazard);
+    out = rows.constants.col(1).array() * (x - rows.constants.col(2).array() + log_shape) - hazard;
+  }
 
   void compose(const Datum& datum, Composition& sum) const override {
     const double k = shape_;

@@ -31,6 +31,14 @@ class WeibullLogShape final : public LogParameter<Weibull> {
     const double excess = mean[0] + farthest * std::sqrt(variance[0]) - log_two_pi;
     return {1, {std::min(1.4, 0.9 * std::atan2(0.5 * pi, std::max(excess, 0.0))), 1.0}};
   }
+  PreparedRows prepare(Data data) const override { return prototype_.prepare(std::move(data)); }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const RowArray log_shape = eta.col(1).array().max(-700.0).min(700.0);
+    RowArray x = log_shape;
+    exp_each(x);
+    x = x * rows.constants.col(0).array() + eta.col(0).array();
+    Weibull::with_log_hazards(rows, x, log_shape, out);
+  }
   double last_of(const Datum&, double, double) const override { return 0.0; }
   // E[y | eta] = unit exp(-eta_1 / k) Gamma(1 + 1 / k)
   NoiseForm noise_form() const override { return NoiseForm::no_mean; }

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "function/elementwise.h"
 #include "likelihood/binomial_logit.h"
 #include "likelihood/distributional.h"
 #include "likelihood/zero_truncated.h"
@@ -48,6 +50,14 @@ class WithZeros : public Distributional {
   }
   double log_zero_share(const double* eta) const { return log_sigmoid().value(eta[last()]); }
   double log_rest_share(const double* eta) const { return log_sigmoid().value(-eta[last()]); }
+  /// log(1 - P), and log P where y = 0.
+  static void log_shares(const PreparedRows& rows, const ConstMatrixRef& eta, RowArray& log_rest, RowArray& log_zero) {
+    const auto x = eta.col(eta.cols() - 1).array();
+    RowArray l = x;
+    log1p_exp_each(l);
+    log_rest = -x.max(0.0) - l;
+    log_zero = (rows.data.y.array() == 0.0).select(x.min(0.0) - l, RowArray::Constant(rows.size(), -infinity));
+  }
   Split::Part no_zero() const { return {&gate(), {0.0, 1.0}, last()}; }
   Split::Part a_zero() const { return {&gate(), {1.0, 1.0}, last()}; }
 
@@ -70,6 +80,20 @@ class ZeroInflated final : public WithZeros {
     if (datum.y > 0.0) return rest;
     const double zero = log_zero_share(eta);
     return std::max(zero, rest) + std::log1p(std::exp(-std::fabs(zero - rest)));
+  }
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.parts.push_back(base().prepare(out.data));
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    RowArray rest, zero;
+    log_shares(rows, eta, rest, zero);
+    base().log_densities(rows.parts[0], eta.leftCols(last()), out);
+    out += rest;
+    RowArray less = zero - out;
+    log1p_exp_each(less);
+    out = (rows.data.y.array() > 0.0).select(out, zero.max(out) + less);
   }
   std::optional<Split> split(const Datum& datum) const override {
     if (datum.y == 0.0) return std::nullopt;
@@ -194,6 +218,33 @@ class Hurdle final : public WithZeros {
   double log_density(const Datum& datum, const double* eta) const override {
     return datum.y > 0.0 ? log_rest_share(eta) + rest().log_density(datum, eta) : log_zero_share(eta);
   }
+  // Rows of positive responses are also asked for their log probability of zero. Zeros are 1 there, not to be used.
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    Data positive = out.data;
+    for (double& y : positive.y)
+      if (y == 0.0) y = 1.0;
+    if (positive.censoring.rows() > 0)
+      for (Index n = 0; n < out.size(); ++n)
+        if (out.data.y[n] == 0.0) positive.censoring.row(n) << 1.0, 1.0, -infinity;
+    out.parts.push_back(base().prepare(positive));
+    if (!truncated_) return out;
+    positive.y.setZero();
+    out.parts.push_back(base().prepare(std::move(positive)));
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    RowArray rest, zero;
+    log_shares(rows, eta, rest, zero);
+    base().log_densities(rows.parts[0], eta.leftCols(last()), out);
+    out += rest;
+    if (truncated_) {
+      RowArray none(rows.size());
+      base().log_densities(rows.parts[1], eta.leftCols(last()), none);
+      for (Index n = 0; n < rows.size(); ++n) out[n] -= log_one_minus_exp(none[n]);
+    }
+    out = (rows.data.y.array() > 0.0).select(out, zero);
+  }
   std::optional<Split> split(const Datum& datum) const override {
     if (datum.y == 0.0) return Split{{a_zero()}};
     return Split{{Split::Part{&base(), datum, 0}, Split::Part{truncation_.get(), datum, 0}, no_zero()}};
@@ -206,6 +257,13 @@ class Hurdle final : public WithZeros {
   const Likelihood& rest() const override { return truncated_ ? *truncated_ : base(); }
 
  private:
+  // log(1 - exp(x)), x < 0; not a number where x is so small that it may have lost digits
+  static double log_one_minus_exp(double x) {
+    constexpr double least = 1e-6;
+    if (!(x < -least)) return std::numeric_limits<double>::quiet_NaN();
+    return x > -0.693 ? std::log(-std::expm1(x)) : std::log1p(-std::exp(x));
+  }
+
   // What a truncation at 0 adds to log p of the base, and the truncated base; null where the base has no zeros.
   std::unique_ptr<Likelihood> truncation_, truncated_;
 };

@@ -86,6 +86,19 @@ double log_gamma_ratio(double x, double delta) {
          stirling_error(x);
 }
 
+double log_rising(double y, double log_a) {
+  constexpr double few = 24.0, large = 1e10, negligible = 37.0;
+  if (y == 0.0) return 0.0;
+  if (y == 1.0) return log_a;
+  // a^y (1 + y (y - 1) / (2 a) + ..)
+  if (log_a > negligible + 2.0 * std::log(y)) return y * log_a;
+  const double a = std::exp(log_a);
+  if (y > few || a > large) return log_a + log_gamma_ratio(1.0 + a, y - 1.0);
+  double product = 1.0 + a;
+  for (double k = 2.0; k < y; k += 1.0) product *= k + a;
+  return log_a + std::log(product);
+}
+
 double digamma(double x) { return boost::math::digamma(x, Policy()); }
 
 void log_gamma_derivatives(double x, double out[5]) {

@@ -10,6 +10,8 @@ constexpr double euler_gamma = 0.57721566490153286061;
 double log_gamma(double x);
 /// log Gamma(x + delta) - log Gamma(x), x > 0, x + delta > 0, without cancellation where x is large.
 double log_gamma_ratio(double x, double delta);
+/// log Gamma(y + a) / Gamma(a), a = exp(log_a), for whole numbers y >= 0.
+double log_rising(double y, double log_a);
 /// log Gamma(x) - [(x - 1/2) log x - x + log(2 pi) / 2]: the remainder of Stirling's formula, about 1 / (12
 /// x).
 double stirling_error(double x);

@@ -18,6 +18,8 @@ using ConstMatrixRef = Eigen::Ref<const Matrix>;
 using ConstVectorRef = Eigen::Ref<const Vector>;
 using MatrixRef = Eigen::Ref<Matrix>;
 using VectorRef = Eigen::Ref<Vector>;
+using ArrayRef = Eigen::Ref<Eigen::ArrayXd>;
+using ConstArrayRef = Eigen::Ref<const Eigen::ArrayXd>;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 

@@ -1,6 +1,9 @@
 // The likelihood and expectation axes, row by row.
 #include <Rcpp/Lightest>
 
+#include <cmath>
+#include <ctime>
+
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
@@ -148,5 +151,45 @@ Rcpp::NumericMatrix probe_tilted(Rcpp::List likelihood, Rcpp::NumericVector hype
       made->add_gradient(datum, &rule.nodes()[j], rule.weights()[j], gradient);
     for (int h = 0; h < hyper.size(); ++h) out(n, 3 + h) = gradient[h];
   }
+  return out;
+}
+
+// Log densities of rows of eta, N x K: column 1 by log_densities(), with NaN where that is not finite, column 2 by
+// log_density(). Attributes: the sum by sum_log_density(), nanoseconds a row by `repeats` calls of that, and of
+// log_density().
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_log_densities(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
+                                        Rcpp::NumericVector size, Rcpp::NumericVector weight, Rcpp::NumericVector eta,
+                                        Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue, int repeats = 0) {
+  const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
+  const galvi::Matrix rows = rows_of(eta, y.size()), columns = rows.transpose();
+  galvi::Data data{galvi::from_r(y), galvi::from_r(size), galvi::from_r(weight)};
+  if (censoring.isNotNull()) {
+    data.censoring = galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
+    data.y = data.censoring.col(0);
+  }
+  const galvi::PreparedRows prepared = made->prepare(data);
+  galvi::RowArray each(y.size());
+  made->log_densities(prepared, rows, each);
+  Rcpp::NumericMatrix out(y.size(), 2);
+  for (int n = 0; n < y.size(); ++n) {
+    out(n, 0) = std::isfinite(each[n]) ? each[n] : R_NaN;
+    out(n, 1) = made->log_density(data[n], columns.col(n).data());
+  }
+  out.attr("sum") = made->sum_log_density(prepared, rows);
+  if (repeats == 0) return out;
+  const auto nanoseconds = [&](const auto& f) {
+    double sum = 0;
+    const std::clock_t begin = std::clock();
+    for (int r = 0; r < repeats; ++r) sum += f();
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    return sum == 0 ? 0 : 1e9 * seconds / (static_cast<double>(repeats) * static_cast<double>(y.size()));
+  };
+  out.attr("ns") = nanoseconds([&] { return made->sum_log_density(prepared, rows); });
+  out.attr("ns_one") = nanoseconds([&] {
+    double sum = 0;
+    for (int n = 0; n < y.size(); ++n) sum += made->log_density(data[n], columns.col(n).data());
+    return sum;
+  });
   return out;
 }

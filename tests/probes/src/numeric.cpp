@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "function/elementwise.h"
 #include "numeric/backend_eigen.h"
 #include "numeric/dense.h"
 #include "numeric/parallel.h"
@@ -180,4 +181,24 @@ double probe_dense_seconds(std::string what, Rcpp::NumericMatrix A, Rcpp::Numeri
   const std::clock_t start = std::clock();
   for (int repeat = 0; repeat < repeats; ++repeat) run();
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / repeats;
+}
+
+// Functions of every element, with the processor's widest registers or the portable code. y: of log_rising alone
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector probe_elementwise(std::string name, Rcpp::NumericVector x, Rcpp::NumericVector y, bool portable) {
+  const Eigen::ArrayXd argument = from_r(x).array(), counts = from_r(y).array();
+  Eigen::ArrayXd out = argument;
+  using InPlace = void (*)(ArrayRef);
+  const std::map<std::string, std::pair<InPlace, InPlace>> functions = {
+      {"exp", {exp_each, portable::exp_each}},
+      {"log", {log_each, portable::log_each}},
+      {"log1p_exp", {log1p_exp_each, portable::log1p_exp_each}},
+      {"log_normal_cdf", {log_normal_cdf_each, portable::log_normal_cdf_each}}};
+  if (name == "log_rising")
+    (portable ? portable::log_rising_each : log_rising_each)(counts, argument, out);
+  else if (name == "stirling_error")
+    (portable ? portable::stirling_error_each : stirling_error_each)(argument, out);
+  else
+    (portable ? functions.at(name).second : functions.at(name).first)(out);
+  return to_r(Vector(out));
 }

@@ -1,0 +1,43 @@
+#include <cmath>
+
+#include "likelihood/likelihood.h"
+
+namespace galvi {
+
+void Likelihood::log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const {
+  Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 16, 1> few;
+  Vector many;
+  const Index K = eta.cols();
+  double* at = nullptr;
+  if (K <= 16) {
+    few.resize(K);
+    at = few.data();
+  } else {
+    many.resize(K);
+    at = many.data();
+  }
+  for (Index n = 0; n < rows.size(); ++n) {
+    for (Index k = 0; k < K; ++k) at[k] = eta(n, k);
+    out[n] = log_density(rows.data[n], at);
+  }
+}
+
+double Likelihood::sum_log_density(const PreparedRows& rows, const ConstMatrixRef& eta) const {
+  const Vector& weight = rows.data.weight;
+  RowArray each(rows.size());
+  log_densities(rows, eta, each);
+  const double sum = weight.dot(each.matrix());
+  if (std::isfinite(sum)) return sum;
+  double careful = 0;
+  for (Index n = 0; n < rows.size(); ++n) {
+    if (weight[n] == 0) continue;
+    if (!std::isfinite(each[n])) {
+      const Vector own = eta.row(n).transpose();
+      each[n] = log_density(rows.data[n], own.data());
+    }
+    careful += weight[n] * each[n];
+  }
+  return careful;
+}
+
+}  // namespace galvi
