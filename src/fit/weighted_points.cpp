@@ -19,6 +19,7 @@ namespace {
 
 constexpr double nu = 7;  // degrees of freedom
 constexpr double still = 0.02, least_efficiency = 0.2, heaviest_tail = 0.5;
+constexpr double high_efficiency = 0.5, heaviest_of_many = 0.7;
 
 Index points_for(Index unknowns) { return unknowns > 20 ? 16000 : 4000; }
 
@@ -175,13 +176,88 @@ struct Weighing {
     const Matrix away = X.rowwise() - mean.transpose();
     covariance.noalias() = away.transpose() * (weight.asDiagonal() * away);
   }
-  Vector sd() const { return covariance.diagonal().cwiseSqrt(); }
 };
+
+/// A root of covariances, R R' = V, whose columns turn with the coefficients when these are those of other columns with
+/// the same space: points, and all that follows from them, then do not depend on the coding of factors, on units or on
+/// origins. With the hyperparameters first, R has the conditional covariance of the coefficients along its principal
+/// axes in the space of the rows, by G = sum_k W_k'W_k, each with the sign that gives its rows a positive skewness.
+class Root {
+ public:
+  explicit Root(const Unknowns& unknowns) : unknowns_(unknowns), gram_(Matrix::Zero(unknowns.size(), unknowns.size())) {
+    for (Index k = 0; k < unknowns.latents(); ++k)
+      gram_.block(unknowns.first(k), unknowns.first(k), unknowns.count(k), unknowns.count(k)) =
+          unknowns.W(k).transpose() * unknowns.W(k);
+  }
+
+  /// V: (L + m) x (L + m). Empty where it is not positive definite.
+  std::optional<Matrix> operator()(const Matrix& V) const {
+    constexpr double ridge = 1e-6;  // of directions that the rows do not show
+    const Index L = unknowns_.size(), m = V.cols() - L;
+    Matrix out = Matrix::Zero(L + m, L + m);
+    Matrix left = V.topLeftCorner(L, L);
+    if (m > 0) {
+      const Eigen::LLT<Matrix> root(V.bottomRightCorner(m, m));
+      if (root.info() != Eigen::Success) return std::nullopt;
+      out.bottomRightCorner(m, m) = root.matrixL();
+      out.topRightCorner(L, m) = root.matrixL().solve(V.bottomLeftCorner(m, L)).transpose();
+      left.noalias() -= out.topRightCorner(L, m) * out.topRightCorner(L, m).transpose();
+    }
+    const Vector unit = left.diagonal().cwiseSqrt(), inverse = unit.cwiseInverse();
+    if (!unit.allFinite() || !(unit.array() > 0).all()) return std::nullopt;
+    const Eigen::LLT<Matrix> own(inverse.asDiagonal() * left * inverse.asDiagonal());
+    if (own.info() != Eigen::Success) return std::nullopt;
+    // in units of the sds: H = G + a share of V^-1, H = T T'
+    Matrix H = unit.asDiagonal() * gram_ * unit.asDiagonal();
+    const double share = ridge * (H.cwiseProduct(inverse.asDiagonal() * left * inverse.asDiagonal())).sum() /
+                         static_cast<double>(L);
+    H += (share > 0 ? share : 1.0) * own.solve(Matrix::Identity(L, L));
+    const Eigen::LLT<Matrix> rows(H);
+    if (rows.info() != Eigen::Success) return std::nullopt;
+    // T'V T = E D E'  ->  R = T'^-1 E sqrt(D)
+    const Matrix half = rows.matrixU() * Matrix(own.matrixL());
+    const Eigen::SelfAdjointEigenSolver<Matrix> axes(half * half.transpose());
+    if (axes.info() != Eigen::Success || !(axes.eigenvalues().array() > 0).all()) return std::nullopt;
+    const Matrix R =
+        rows.matrixU().solve(axes.eigenvectors() * axes.eigenvalues().cwiseSqrt().asDiagonal());
+    for (Index j = 0; j < L; ++j) {
+      const Vector column = unit.asDiagonal() * R.col(L - 1 - j);  // the longest first
+      out.col(j).head(L) = sign_of(column) * column;
+    }
+    return out;
+  }
+
+ private:
+  double sign_of(const Vector& axis) const {
+    double sum = 0, size = 0, largest = 0;
+    for (Index k = 0; k < unknowns_.latents(); ++k) {
+      const Vector rows = unknowns_.W(k) * axis.segment(unknowns_.first(k), unknowns_.count(k));
+      const Vector cubes = rows.array().cube();
+      sum += cubes.sum();
+      size += cubes.cwiseAbs().sum();
+      for (Index n = 0; n < rows.size(); ++n)
+        if (std::abs(rows[n]) > 1.001 * std::abs(largest)) largest = rows[n];
+    }
+    return (std::abs(sum) > 1e-6 * size ? sum : largest) < 0 ? -1 : 1;
+  }
+
+  const Unknowns& unknowns_;
+  Matrix gram_;
+};
+
+/// The largest relative change of the sds along the columns of a root of the old covariance.
+double largest_move(const Matrix& root, const Matrix& covariance) {
+  const Eigen::PartialPivLU<Matrix> axes(root);
+  const Matrix now = axes.solve(axes.solve(covariance).transpose());
+  return (now.diagonal().array().max(0.0).sqrt() - 1).abs().maxCoeff();
+}
 
 }  // namespace
 
 bool WeightedPoints::believed() const {
-  return moved < still && efficiency > least_efficiency && tail < heaviest_tail;
+  // where nearly all points count a few heavy ones say less
+  const double heaviest = efficiency > high_efficiency ? heaviest_of_many : heaviest_tail;
+  return moved < still && efficiency > least_efficiency && tail < heaviest;
 }
 
 bool WeightedPoints::hopeless() const { return !(moved < 0.3 && efficiency > 0.02); }
@@ -200,40 +276,37 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
   Context& context = unknowns.model().context();
   const Index D = start.mean.size(), L = unknowns.size(), S = points_for(D);
   const Index first_points = S / 4;  // only tell the others where to be
+  // few rows can afford to go on until sds stand still to the points' own noise
+  const double enough = static_cast<double>(S * unknowns.model().rows()) < 4e5 ? 0.5 * still : still;
   const Spread spread(S, D);
+  const Root root_of(unknowns);
   JointDensity density(unknowns, table, free, another);
   WeightedPoints out;
   Matrix X;
-  Vector sd = start.covariance.diagonal().cwiseSqrt();  // by the last round
   while (out.rounds < most_rounds) {
     ++out.rounds;
     context.monitor.report({"Weighing points of the posterior", out.rounds, none, none});
-    // in units of the sds, which may differ by many orders of magnitude
-    const Vector unit = start.covariance.diagonal().cwiseSqrt();
-    if (!unit.allFinite() || !(unit.array() > 0).all()) return std::nullopt;
-    Matrix root = unit.cwiseInverse().asDiagonal() * start.covariance * unit.cwiseInverse().asDiagonal();
-    if (!cholesky(context, root)) return std::nullopt;
-    root.triangularView<Eigen::StrictlyUpper>().setZero();
+    const std::optional<Matrix> root = root_of(start.covariance);
+    if (!root) return std::nullopt;
     const Index points = out.rounds == 1 ? first_points : S;
-    X.noalias() = spread.z.topRows(points) * (unit.asDiagonal() * root).transpose();
+    X.noalias() = spread.z.topRows(points) * root->transpose();
     X.rowwise() += start.mean.transpose();
     const Vector log_weight = density(X) + spread.log_inverse_density.head(points);
     if (!std::isfinite(log_weight.maxCoeff())) return std::nullopt;
     Weighing all(X, log_weight);
     // The first round is compared with as many points of the second, the same but for their centre and covariance.
-    Vector comparable = all.sd();
     if (out.rounds == 2) {
       const auto few = log_weight.head(first_points);
       if (!std::isfinite(few.maxCoeff())) return std::nullopt;
-      comparable = Weighing(X.topRows(first_points), few).sd();
+      out.moved = largest_move(*root, Weighing(X.topRows(first_points), few).covariance);
+    } else {
+      out.moved = largest_move(*root, all.covariance);
     }
-    out.moved = (comparable.array() / sd.array() - 1).abs().maxCoeff();
-    sd = all.sd();
     out.weight = std::move(all.weight);
+    out.efficiency = 1 / (static_cast<double>(points) * out.weight.squaredNorm());
     start = {std::move(all.mean), std::move(all.covariance)};
-    if (out.rounds > 1 && out.moved < still) break;
+    if (out.rounds > 1 && (out.moved < enough || out.hopeless())) break;
   }
-  out.efficiency = 1 / (static_cast<double>(S) * out.weight.squaredNorm());
   out.tail = pareto_tail(out.weight);
   out.coefficients = X.leftCols(L);
   out.hyper.resize(S, table.learned());
