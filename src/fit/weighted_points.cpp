@@ -245,11 +245,24 @@ class Root {
   Matrix gram_;
 };
 
-/// The largest relative change of the sds along the columns of a root of the old covariance.
-double largest_move(const Matrix& root, const Matrix& covariance) {
+/// Another covariance in units of the columns of a root: R^-1 V R'^-1.
+Matrix in_units(const Matrix& root, const Matrix& covariance) {
   const Eigen::PartialPivLU<Matrix> axes(root);
-  const Matrix now = axes.solve(axes.solve(covariance).transpose());
-  return (now.diagonal().array().max(0.0).sqrt() - 1).abs().maxCoeff();
+  const Matrix out = axes.solve(axes.solve(covariance).transpose());
+  return 0.5 * (out + out.transpose());
+}
+
+/// The largest relative change of the sds along the columns, from one.
+double largest_move(const Matrix& units) {
+  return (units.diagonal().array().max(0.0).sqrt() - 1).abs().maxCoeff();
+}
+
+/// Its symmetric root, so that R times it is the root of the new covariance that is nearest to R: the same points move
+/// little. Empty where it is not positive definite.
+std::optional<Matrix> symmetric_root(const Matrix& units) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> parts(units);
+  if (parts.info() != Eigen::Success || !(parts.eigenvalues().array() > 0).all()) return std::nullopt;
+  return parts.operatorSqrt();
 }
 
 }  // namespace
@@ -279,14 +292,13 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
   // few rows can afford to go on until sds stand still to the points' own noise
   const double enough = static_cast<double>(S * unknowns.model().rows()) < 4e5 ? 0.5 * still : still;
   const Spread spread(S, D);
-  const Root root_of(unknowns);
+  std::optional<Matrix> root = Root(unknowns)(start.covariance);
   JointDensity density(unknowns, table, free, another);
   WeightedPoints out;
   Matrix X;
   while (out.rounds < most_rounds) {
     ++out.rounds;
     context.monitor.report({"Weighing points of the posterior", out.rounds, none, none});
-    const std::optional<Matrix> root = root_of(start.covariance);
     if (!root) return std::nullopt;
     const Index points = out.rounds == 1 ? first_points : S;
     X.noalias() = spread.z.topRows(points) * root->transpose();
@@ -294,17 +306,22 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
     const Vector log_weight = density(X) + spread.log_inverse_density.head(points);
     if (!std::isfinite(log_weight.maxCoeff())) return std::nullopt;
     Weighing all(X, log_weight);
+    const Matrix units = in_units(*root, all.covariance);
+    out.moved = largest_move(units);
     // The first round is compared with as many points of the second, the same but for their centre and covariance.
     if (out.rounds == 2) {
       const auto few = log_weight.head(first_points);
       if (!std::isfinite(few.maxCoeff())) return std::nullopt;
-      out.moved = largest_move(*root, Weighing(X.topRows(first_points), few).covariance);
-    } else {
-      out.moved = largest_move(*root, all.covariance);
+      out.moved = largest_move(in_units(*root, Weighing(X.topRows(first_points), few).covariance));
     }
     out.weight = std::move(all.weight);
     out.efficiency = 1 / (static_cast<double>(points) * out.weight.squaredNorm());
-    start = {std::move(all.mean), std::move(all.covariance)};
+    start.mean = std::move(all.mean);
+    const std::optional<Matrix> turn = symmetric_root(units);
+    if (turn)
+      root = Matrix(*root * *turn);
+    else
+      root.reset();
     if (out.rounds > 1 && (out.moved < enough || out.hopeless())) break;
   }
   out.tail = pareto_tail(out.weight);
