@@ -21,7 +21,12 @@ constexpr double nu = 7;  // degrees of freedom
 constexpr double still = 0.02, least_efficiency = 0.2, heaviest_tail = 0.5;
 constexpr double high_efficiency = 0.5, heaviest_of_many = 0.7;
 
-Index points_for(Index unknowns) { return unknowns > 20 ? 16000 : 4000; }
+// Few rows have skew posteriors, and cost little.
+Index points_for(Index unknowns, Index rows) {
+  if (unknowns > 20) return 16000;
+  if (unknowns > 8 || rows > 64) return 4000;
+  return rows > 32 ? 8000 : 16000;
+}
 
 /// Points of a t distribution, each followed by its mirror image, and minus the log density there up to a constant. The
 /// first points of many are as evenly spread as fewer would be.
@@ -278,7 +283,7 @@ bool WeightedPoints::hopeless() const { return !(moved < 0.3 && efficiency > 0.0
 bool takes_points(Index unknowns, Index rows) {
   constexpr double most = 1e8;
   return unknowns > 0 && unknowns <= most_unknowns &&
-         static_cast<double>(rows) * static_cast<double>(points_for(unknowns)) <= most;
+         static_cast<double>(rows) * static_cast<double>(points_for(unknowns, rows)) <= most;
 }
 
 std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTable& table,
@@ -287,7 +292,7 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
   constexpr int most_rounds = 4;
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   Context& context = unknowns.model().context();
-  const Index D = start.mean.size(), L = unknowns.size(), S = points_for(D);
+  const Index D = start.mean.size(), L = unknowns.size(), S = points_for(D, unknowns.model().rows());
   const Index first_points = S / 4;  // only tell the others where to be
   // few rows can afford to go on until sds stand still to the points' own noise
   const double enough = static_cast<double>(S * unknowns.model().rows()) < 4e5 ? 0.5 * still : still;
