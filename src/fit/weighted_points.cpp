@@ -186,13 +186,16 @@ struct Weighing {
 /// A root of covariances, R R' = V, whose columns turn with the coefficients when these are those of other columns with
 /// the same space: points, and all that follows from them, then do not depend on the coding of factors, on units or on
 /// origins. With the hyperparameters first, R has the conditional covariance of the coefficients along its principal
-/// axes in the space of the rows, by G = sum_k W_k'W_k, each with the sign that gives its rows a positive skewness.
+/// axes in the space of the rows that count, by G = sum_k W_k'W_k, each with the sign that gives its rows a positive
+/// skewness.
 class Root {
  public:
-  explicit Root(const Unknowns& unknowns) : unknowns_(unknowns), gram_(Matrix::Zero(unknowns.size(), unknowns.size())) {
+  explicit Root(const Unknowns& unknowns)
+      : unknowns_(unknowns), counts_((unknowns.model().data().weight.array() != 0).cast<double>()),
+        gram_(Matrix::Zero(unknowns.size(), unknowns.size())) {
     for (Index k = 0; k < unknowns.latents(); ++k)
       gram_.block(unknowns.first(k), unknowns.first(k), unknowns.count(k), unknowns.count(k)) =
-          unknowns.W(k).transpose() * unknowns.W(k);
+          unknowns.W(k).transpose() * counts_.asDiagonal() * unknowns.W(k);
   }
 
   /// V: (L + m) x (L + m). Empty where it is not positive definite.
@@ -236,7 +239,8 @@ class Root {
   double sign_of(const Vector& axis) const {
     double sum = 0, size = 0, largest = 0;
     for (Index k = 0; k < unknowns_.latents(); ++k) {
-      const Vector rows = unknowns_.W(k) * axis.segment(unknowns_.first(k), unknowns_.count(k));
+      const Vector rows =
+          counts_.cwiseProduct(unknowns_.W(k) * axis.segment(unknowns_.first(k), unknowns_.count(k)));
       const Vector cubes = rows.array().cube();
       sum += cubes.sum();
       size += cubes.cwiseAbs().sum();
@@ -247,6 +251,7 @@ class Root {
   }
 
   const Unknowns& unknowns_;
+  Vector counts_;  // one for each row that does, else zero
   Matrix gram_;
 };
 
