@@ -275,6 +275,39 @@ std::optional<Matrix> symmetric_root(const Matrix& units) {
   return parts.operatorSqrt();
 }
 
+/// As many points as a fit can keep, where these are fewer: by systematic resampling, and then moved so that they have
+/// the same mean and covariance.
+void keep_few(Matrix& X, Vector& weight) {
+  constexpr double most_bytes = 1e6;
+  const auto most = static_cast<Index>(most_bytes / sizeof(double) / static_cast<double>(X.cols() + 1));
+  if (X.rows() <= most) return;
+  const Vector mean = X.transpose() * weight;
+  const Matrix away = X.rowwise() - mean.transpose();
+  Matrix few(most, X.cols());
+  double below = 0;
+  for (Index s = 0, kept = 0; s < X.rows() && kept < most; ++s) {
+    below += weight[s];
+    while (kept < most && (static_cast<double>(kept) + 0.5) / static_cast<double>(most) <= below)
+      few.row(kept++) = away.row(s);
+    if (s == X.rows() - 1)
+      while (kept < most) few.row(kept++) = away.row(s);
+  }
+  few.rowwise() -= few.colwise().mean().eval();
+  const Vector unit = (away.cwiseAbs2().transpose() * weight).cwiseSqrt().cwiseInverse();
+  const auto root_of = [&](const Matrix& points, const Vector& share) {
+    const Matrix scaled = points * unit.asDiagonal();
+    return Eigen::LLT<Matrix>(scaled.transpose() * share.asDiagonal() * scaled);
+  };
+  const Vector equal = Vector::Constant(most, 1 / static_cast<double>(most));
+  const Eigen::LLT<Matrix> wanted = root_of(away, weight), found = root_of(few, equal);
+  if (wanted.info() != Eigen::Success || found.info() != Eigen::Success) return;
+  const Matrix whitened = found.matrixL().solve((few * unit.asDiagonal()).transpose());
+  const Matrix moved = Matrix(wanted.matrixL()) * whitened;
+  X = moved.transpose() * unit.cwiseInverse().asDiagonal();
+  X.rowwise() += mean.transpose();
+  weight = equal;
+}
+
 }  // namespace
 
 bool WeightedPoints::believed() const {
@@ -335,9 +368,10 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
     if (out.rounds > 1 && (out.moved < enough || out.hopeless())) break;
   }
   out.tail = pareto_tail(out.weight);
+  keep_few(X, out.weight);
   out.coefficients = X.leftCols(L);
-  out.hyper.resize(S, table.learned());
-  for (Index s = 0; s < S; ++s) out.hyper.row(s) = density.hyper(X.row(s).tail(D - L).transpose()).transpose();
+  out.hyper.resize(X.rows(), table.learned());
+  for (Index s = 0; s < X.rows(); ++s) out.hyper.row(s) = density.hyper(X.row(s).tail(D - L).transpose()).transpose();
   return out;
 }
 
