@@ -37,7 +37,7 @@ uncertainty_method <- function(fit) {
   if (!is.null(fit$states)) "states" else or_else(fit$convergence$uncertainty$method, "factorised")
 }
 
-has_fixed <- function(fit) length(coef.galvi(fit)) > 0L
+has_fixed <- function(fit) length(stats::coef(fit)) > 0L
 
 # Learned hyperparameters, at most three by name.
 uncertain_names <- function(fit) {
@@ -70,12 +70,12 @@ uncertainty_notes <- function(fit, tried) {
   if (is.null(tried$points) && !far) return(NULL)
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else {
     # linear response, whose covariance may miss a share of up to its radius
-    changed <- sqrt(diag(vcov.galvi(fit)) / diag(vcov.galvi(at_estimates(fit))))
+    changed <- sqrt(diag(stats::vcov(fit)) / diag(stats::vcov(at_estimates(fit))))
     ifelse(changed == max(changed), 1 / sqrt(1 - tried$rho), 1)
   }
   worst <- which.max(abs(log(ratio)))
   if (abs(ratio[worst] - 1) < visible_difference) return(NULL)
-  name <- names(coef.galvi(fit))[worst]
+  name <- names(stats::coef(fit))[worst]
   new_note("uncertainty", sprintf(
     "The data say little about %s: its standard deviation may be %s. Give it a prior such as %s.", quote_names(name),
     if (ratio[worst] > 1) sprintf("too small by %.0f %%", min(100 * (1 - 1 / ratio[worst]), 99)) else {
@@ -90,8 +90,8 @@ uncertainty_notes <- function(fit, tried) {
 points_ratio <- function(fit, tried) {
   view <- fit
   view["states"] <- NULL
-  own <- sqrt(diag(vcov.galvi(fit)))
-  weighed <- sqrt(diag(vcov.galvi(with_points(view, tried$points))))
+  own <- sqrt(diag(stats::vcov(fit)))
+  weighed <- sqrt(diag(stats::vcov(with_points(view, tried$points))))
   ifelse(own > 0 & weighed > 0, weighed / own, 1)
 }
 
@@ -128,7 +128,7 @@ warn_uncertainty <- function(fit, tried) {
   if (is.null(tried$refused) || !nzchar(tried$refused) || !has_fixed(fit)) return(invisible())
   if (uncertainty_method(fit) != "factorised") return(invisible())
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else Inf
-  least <- names(coef.galvi(fit))[if (all(is.finite(ratio))) which.max(abs(log(ratio))) else 1L]
+  least <- names(stats::coef(fit))[if (all(is.finite(ratio))) which.max(abs(log(ratio))) else 1L]
   warn_galvi("uncertainty", sprintf(paste(
     "Standard deviations and intervals may be much too small: %s. The data say little about %s: give it a prior that",
     "says how large effects may be, such as %s."
