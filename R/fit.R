@@ -70,7 +70,7 @@
 #'     the hyperparameters, the mode first. `mean`, `variance` and `coefficients` of `posterior` are then moments of the
 #'     mixture, and its other elements belong to the mode.}
 #'   \item{`hyper_posterior`}{the posterior of the hyperparameters on the unconstrained scale: `at`, the positions of
-#'     those that were learned; `value`, `lower` and `upper`, their mode and range; `free`, those of them to which the
+#'     those that were learned; `value`, `lower` and `upper`, their mode and range; `estimate`, where they were learned; `free`, those of them to which the
 #'     following elements refer; `axes` A and `flat`, with x = mode + A z for standard normal z, except in directions
 #'     that the data do not determine. With `hyper = "integrate"` also `design`, the points `z`, their `weight` and
 #'     `log_density`, the lengths `below` and `above` of the two sides of each axis, and `log_evidence`, the bound after
