@@ -43,7 +43,7 @@
 #'   that takes the Hessian by finite differences of the gradient. The latter needs fewer but more expensive steps, and
 #'   at most 50 learned values.
 #' @param hyper_design Points at which `hyper = "integrate"` of [galvi()] evaluates the posterior of the
-#'   hyperparameters: `"grid"`, about 7, 21, 60 or 145 points for one to four hyperparameters, more where the posterior
+#'   hyperparameters: `"grid"`, about 11, 30, 60 or 145 points for one to four hyperparameters, more where the posterior
 #'   is far from normal; `"ccd"`, a central composite design (15 points for three, 25 for four, 149 for ten); `"auto"`,
 #'   the grid for one to three and the design for more. Intervals of the hyperparameters are quantiles of a density that
 #'   interpolates the log density at these points; `vignette("uncertainty")` has the coverage of both.

@@ -37,7 +37,7 @@ uncertainty_method <- function(fit) {
   if (!is.null(fit$states)) "states" else or_else(fit$convergence$uncertainty$method, "factorised")
 }
 
-has_fixed <- function(fit) length(coef.galvi(fit)) > 0L
+has_fixed <- function(fit) length(stats::coef(fit)) > 0L
 
 # Learned hyperparameters, at most three by name.
 uncertain_names <- function(fit) {
@@ -58,15 +58,24 @@ is_linear_model <- function(fit) {
 # Standard deviations that differ by more than this share are worth a note.
 visible_difference <- 0.1
 
+# Linear response of a smaller radius is nearly exact.
+visible_radius <- 0.35
+
 #' Notes and warnings of points that were tried and not believed
 #' @param tried What the core found, or NULL.
 #' @noRd
 uncertainty_notes <- function(fit, tried) {
-  if (is.null(tried) || tried$method == "points" || is.null(tried$points) || !has_fixed(fit)) return(NULL)
-  ratio <- points_ratio(fit, tried)
+  if (is.null(tried) || tried$method %in% c("points", "factorised") || !has_fixed(fit)) return(NULL)
+  far <- is.finite(tried$rho) && tried$rho >= visible_radius
+  if (is.null(tried$points) && !far) return(NULL)
+  ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else {
+    # linear response, whose covariance may miss a share of up to its radius
+    changed <- sqrt(diag(stats::vcov(fit)) / diag(stats::vcov(at_estimates(fit))))
+    ifelse(changed == max(changed), 1 / sqrt(1 - tried$rho), 1)
+  }
   worst <- which.max(abs(log(ratio)))
-  if (nzchar(tried$refused) || abs(ratio[worst] - 1) < visible_difference) return(NULL)
-  name <- names(coef.galvi(fit))[worst]
+  if (abs(ratio[worst] - 1) < visible_difference) return(NULL)
+  name <- names(stats::coef(fit))[worst]
   new_note("uncertainty", sprintf(
     "The data say little about %s: its standard deviation may be %s. Give it a prior such as %s.", quote_names(name),
     if (ratio[worst] > 1) sprintf("too small by %.0f %%", min(100 * (1 - 1 / ratio[worst]), 99)) else {
@@ -81,8 +90,8 @@ uncertainty_notes <- function(fit, tried) {
 points_ratio <- function(fit, tried) {
   view <- fit
   view["states"] <- NULL
-  own <- sqrt(diag(vcov.galvi(fit)))
-  weighed <- sqrt(diag(vcov.galvi(with_points(view, tried$points))))
+  own <- sqrt(diag(stats::vcov(fit)))
+  weighed <- sqrt(diag(stats::vcov(with_points(view, tried$points))))
   ifelse(own > 0 & weighed > 0, weighed / own, 1)
 }
 
@@ -104,13 +113,22 @@ prior_to_type <- function(fit, name) {
 # Where points far from a Gaussian and a mixture of states differ by less than this factor, the states are believed.
 large_difference <- 2
 
+#' The fit at its estimated hyperparameters where states around them are not to be trusted either
+#' @noRd
+without_refused_states <- function(fit, tried) {
+  if (is.null(fit$states) || isTRUE(fit$integrated) || is.null(tried$refused) || !nzchar(tried$refused)) return(fit)
+  if (!has_fixed(fit) || !is.null(tried$points) && max(points_ratio(fit, tried)) < large_difference) return(fit)
+  fit$convergence$uncertainty$method <- "factorised"
+  at_estimates(fit)
+}
+
 #' Warns where standard deviations are not to be trusted, as the posterior is too far from every Gaussian
 #' @noRd
 warn_uncertainty <- function(fit, tried) {
-  if (is.null(tried) || is.null(tried$refused) || !nzchar(tried$refused) || !has_fixed(fit)) return(invisible())
+  if (is.null(tried$refused) || !nzchar(tried$refused) || !has_fixed(fit)) return(invisible())
+  if (uncertainty_method(fit) != "factorised") return(invisible())
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else Inf
-  if (tried$method == "states" && max(ratio) < large_difference) return(invisible())
-  least <- names(coef.galvi(fit))[if (all(is.finite(ratio))) which.max(abs(log(ratio))) else 1L]
+  least <- names(stats::coef(fit))[if (all(is.finite(ratio))) which.max(abs(log(ratio))) else 1L]
   warn_galvi("uncertainty", sprintf(paste(
     "Standard deviations and intervals may be much too small: %s. The data say little about %s: give it a prior that",
     "says how large effects may be, such as %s."

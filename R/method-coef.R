@@ -303,7 +303,7 @@ full_covariance <- function(fit) {
 # log(gaussian.variance), atanh((x | g).cor.x): names on the scale of the search.
 searched_names <- function(hyper, at) {
   ends <- transform_ends(hyper$transform[at])
-  ifelse(!is.finite(ends$low), hyper$name[at], sprintf(ifelse(is.finite(ends$high), ifelse(ends$low < 0, "atanh(%s)",
+  ifelse(!is.finite(ends$low) | hyper$transform[at] == "above", hyper$name[at], sprintf(ifelse(is.finite(ends$high), ifelse(ends$low < 0, "atanh(%s)",
     "logit(%s)"), "log(%s)"), hyper$name[at]))
 }
 

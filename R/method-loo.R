@@ -290,6 +290,7 @@ kfold.galvi <- function(x, ...) {
 #' @rawNamespace S3method(loo::waic,galvi)
 waic.galvi <- function(x, ...) {
   check_has_rows(x, "the WAIC needs them all")
+  x <- without_points(x)
   if (is_several(x)) {
     stop_galvi("argument", sprintf(
       "waic() is for responses with one probability per linear predictor; this fit has %d per observation. Use loo().",

@@ -231,7 +231,7 @@ point_response_quantile <- function(fit, points, of, p) {
   lower <- ends[, 1L]
   upper <- ends[, 2L]
   upper[!is.finite(lower) | !is.finite(upper)] <- lower[!is.finite(lower) | !is.finite(upper)]
-  if (is_discrete(fit)) return(least_whole(function(x, at) cdf(x, at) - p[at], lower, upper, 0))
+  if (is_discrete(fit)) return(least_whole(cdf, lower, upper, p))
   rising_root(function(x, at) cdf(x, at) - p[at], lower, upper)
 }
 

@@ -49,7 +49,7 @@ limits_of_all <- function(fit, marginals, level) {
   }
   if (!zeros) {
     others <- marginals$mean[, -1L, drop = FALSE]
-    return(limits_of(fit, marginal_latent(marginals, 1L), level, function(view, eta) at(view, eta, others)))
+    return(limits_of(fit, marginal_latent(marginals, 1L), level, function(view, eta, rows) at(view, eta, others)))
   }
   z <- seq(-9, 9, length.out = 721L)
   nodes <- seq(-6, 6, by = 0.2)

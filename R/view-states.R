@@ -165,12 +165,14 @@ rising_root <- function(f, lower, upper, tolerance = 1e-9) {
 #' Quantiles of whole numbers: the least y with P(Y <= y) >= p, between whole `lower` and `upper`
 #' @noRd
 least_whole <- function(cdf, lower, upper, p) {
+  p <- rep_len(p, length(lower))
   repeat {
-    at <- which(lower < upper)
+    # numbers above 2^53 are whole, and further apart than one
+    at <- which(upper - lower >= pmax(1, 1e-15 * upper))
     if (!length(at)) return(lower)
     middle <- floor((lower[at] + upper[at]) / 2)
     # as the quantile function of one state, forgive last digits
-    enough <- cdf(middle, at) >= p * (1 - 1e-12)
+    enough <- cdf(middle, at) >= p[at] * (1 - 1e-12)
     upper[at][enough] <- middle[enough]
     lower[at][!enough] <- middle[!enough] + 1
   }

@@ -232,7 +232,6 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
   const CoupledResponse found = coupled_response(unknowns, q);
   Uncertainty& told = out.uncertainty;
   told.radius = found.radius;
-  told.worst = found.worst;
   if (!apart || !found.refused.empty() || found.radius >= farthest) {
     told.refused = found.refused.empty() ? "linear response is far from what a Gaussian has" : found.refused;
     return;

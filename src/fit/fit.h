@@ -63,7 +63,6 @@ struct Uncertainty {
   std::optional<WeightedPoints> points_found;  // also where they are not believed
   std::optional<GaussianPoints> response_found;
   double radius = std::numeric_limits<double>::quiet_NaN();  // of linear response
-  Index worst = -1;     // the coefficient that it changes most
   std::string refused;  // why standard deviations are not to be trusted; empty where they are
 };
 

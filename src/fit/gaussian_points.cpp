@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 #include "function/normal.h"
 #include "numeric/even_points.h"
@@ -10,23 +9,6 @@
 namespace galvi {
 
 namespace {
-
-/// A number in (0, 1) for each place of an array, without a pattern (Steele, Lea and Flood 2014, splitmix64): even
-/// points have one in many dimensions.
-double scattered(Index place) {
-  std::uint64_t z = 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(place + 1);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1.0p-53;
-}
-
-Matrix uniform_points(Index S, Index d) {
-  constexpr Index most_even = 32;
-  if (d <= most_even) return even_points(S, d);
-  Matrix out(S, d);
-  for (Index i = 0; i < out.size(); ++i) out.data()[i] = scattered(i);
-  return out;
-}
 
 /// R with R R' = A, of any rank.
 Matrix root_of(const Matrix& A) {
@@ -40,7 +22,7 @@ double reach(Index m) { return std::max(std::sqrt(3.0), 1.1 * std::sqrt(static_c
 
 Matrix gaussian_points(const Vector& mean, const Matrix& covariance) {
   const Index D = mean.size(), half = std::max<Index>(500, 2 * D);
-  const Matrix z = uniform_points(half, D).unaryExpr([](double u) { return normal_quantile(u); });
+  const Matrix z = even_points(half, D).unaryExpr([](double u) { return normal_quantile(u); });
   // each with its mirror image, and stretched to have the identity as covariance
   const Matrix S = z.transpose() * z / static_cast<double>(half);
   const Eigen::LLT<Matrix> own(S);

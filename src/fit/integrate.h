@@ -32,7 +32,7 @@ struct Points {
 };
 /// All points of the grid that are not too unlikely, from the mode outwards. The grid is that of whole
 /// numbers which are all even or all odd: in three dimensions the body-centred cubic lattice, which needs the
-/// fewest points to integrate a smooth function. A normal has 7 of them in one dimension, 21 in two, 59 in
+/// fewest points to integrate a smooth function. A normal has 11 of them in one dimension, 29 in two, 59 in
 /// three and 145 in four.
 Points grid_points(Index m, const std::function<std::optional<double>(const Vector& z)>& visit);
 

@@ -19,8 +19,14 @@ namespace {
 
 constexpr double nu = 7;  // degrees of freedom
 constexpr double still = 0.02, least_efficiency = 0.2, heaviest_tail = 0.5;
+constexpr double high_efficiency = 0.5, heaviest_of_many = 0.7;
 
-Index points_for(Index unknowns) { return unknowns > 20 ? 16000 : 4000; }
+// Few rows have skew posteriors, and cost little.
+Index points_for(Index unknowns, Index rows) {
+  if (unknowns > 20) return 16000;
+  if (unknowns > 8 || rows > 64) return 4000;
+  return rows > 32 ? 8000 : 16000;
+}
 
 /// Points of a t distribution, each followed by its mirror image, and minus the log density there up to a constant. The
 /// first points of many are as evenly spread as fewer would be.
@@ -175,13 +181,139 @@ struct Weighing {
     const Matrix away = X.rowwise() - mean.transpose();
     covariance.noalias() = away.transpose() * (weight.asDiagonal() * away);
   }
-  Vector sd() const { return covariance.diagonal().cwiseSqrt(); }
 };
+
+/// A root of covariances, R R' = V, whose columns turn with the coefficients when these are those of other columns with
+/// the same space: points, and all that follows from them, then do not depend on the coding of factors, on units or on
+/// origins. With the hyperparameters first, R has the conditional covariance of the coefficients along its principal
+/// axes in the space of the rows that count, by G = sum_k W_k'W_k, each with the sign that gives its rows a positive
+/// skewness.
+class Root {
+ public:
+  explicit Root(const Unknowns& unknowns)
+      : unknowns_(unknowns), counts_((unknowns.model().data().weight.array() != 0).cast<double>()),
+        gram_(Matrix::Zero(unknowns.size(), unknowns.size())) {
+    for (Index k = 0; k < unknowns.latents(); ++k)
+      gram_.block(unknowns.first(k), unknowns.first(k), unknowns.count(k), unknowns.count(k)) =
+          unknowns.W(k).transpose() * counts_.asDiagonal() * unknowns.W(k);
+  }
+
+  /// V: (L + m) x (L + m). Empty where it is not positive definite.
+  std::optional<Matrix> operator()(const Matrix& V) const {
+    constexpr double ridge = 1e-6;  // of directions that the rows do not show
+    const Index L = unknowns_.size(), m = V.cols() - L;
+    Matrix out = Matrix::Zero(L + m, L + m);
+    Matrix left = V.topLeftCorner(L, L);
+    if (m > 0) {
+      const Eigen::LLT<Matrix> root(V.bottomRightCorner(m, m));
+      if (root.info() != Eigen::Success) return std::nullopt;
+      out.bottomRightCorner(m, m) = root.matrixL();
+      out.topRightCorner(L, m) = root.matrixL().solve(V.bottomLeftCorner(m, L)).transpose();
+      left.noalias() -= out.topRightCorner(L, m) * out.topRightCorner(L, m).transpose();
+    }
+    const Vector unit = left.diagonal().cwiseSqrt(), inverse = unit.cwiseInverse();
+    if (!unit.allFinite() || !(unit.array() > 0).all()) return std::nullopt;
+    const Eigen::LLT<Matrix> own(inverse.asDiagonal() * left * inverse.asDiagonal());
+    if (own.info() != Eigen::Success) return std::nullopt;
+    // in units of the sds: H = G + a share of V^-1, H = T T'
+    Matrix H = unit.asDiagonal() * gram_ * unit.asDiagonal();
+    const double share = ridge * (H.cwiseProduct(inverse.asDiagonal() * left * inverse.asDiagonal())).sum() /
+                         static_cast<double>(L);
+    H += (share > 0 ? share : 1.0) * own.solve(Matrix::Identity(L, L));
+    const Eigen::LLT<Matrix> rows(H);
+    if (rows.info() != Eigen::Success) return std::nullopt;
+    // T'V T = E D E'  ->  R = T'^-1 E sqrt(D)
+    const Matrix half = rows.matrixU() * Matrix(own.matrixL());
+    const Eigen::SelfAdjointEigenSolver<Matrix> axes(half * half.transpose());
+    if (axes.info() != Eigen::Success || !(axes.eigenvalues().array() > 0).all()) return std::nullopt;
+    const Matrix R =
+        rows.matrixU().solve(axes.eigenvectors() * axes.eigenvalues().cwiseSqrt().asDiagonal());
+    for (Index j = 0; j < L; ++j) {
+      const Vector column = unit.asDiagonal() * R.col(L - 1 - j);  // the longest first
+      out.col(j).head(L) = sign_of(column) * column;
+    }
+    return out;
+  }
+
+ private:
+  double sign_of(const Vector& axis) const {
+    double sum = 0, size = 0, largest = 0;
+    for (Index k = 0; k < unknowns_.latents(); ++k) {
+      const Vector rows =
+          counts_.cwiseProduct(unknowns_.W(k) * axis.segment(unknowns_.first(k), unknowns_.count(k)));
+      const Vector cubes = rows.array().cube();
+      sum += cubes.sum();
+      size += cubes.cwiseAbs().sum();
+      for (Index n = 0; n < rows.size(); ++n)
+        if (std::abs(rows[n]) > 1.001 * std::abs(largest)) largest = rows[n];
+    }
+    return (std::abs(sum) > 1e-6 * size ? sum : largest) < 0 ? -1 : 1;
+  }
+
+  const Unknowns& unknowns_;
+  Vector counts_;  // one for each row that does, else zero
+  Matrix gram_;
+};
+
+/// Another covariance in units of the columns of a root: R^-1 V R'^-1.
+Matrix in_units(const Matrix& root, const Matrix& covariance) {
+  const Eigen::PartialPivLU<Matrix> axes(root);
+  const Matrix out = axes.solve(axes.solve(covariance).transpose());
+  return 0.5 * (out + out.transpose());
+}
+
+/// The largest relative change of the sds along the columns, from one.
+double largest_move(const Matrix& units) {
+  return (units.diagonal().array().max(0.0).sqrt() - 1).abs().maxCoeff();
+}
+
+/// Its symmetric root, so that R times it is the root of the new covariance that is nearest to R: the same points move
+/// little. Empty where it is not positive definite.
+std::optional<Matrix> symmetric_root(const Matrix& units) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> parts(units);
+  if (parts.info() != Eigen::Success || !(parts.eigenvalues().array() > 0).all()) return std::nullopt;
+  return parts.operatorSqrt();
+}
+
+/// As many points as a fit can keep, where these are fewer: by systematic resampling, and then moved so that they have
+/// the same mean and covariance.
+void keep_few(Matrix& X, Vector& weight) {
+  constexpr double most_bytes = 1e6;
+  const auto most = static_cast<Index>(most_bytes / sizeof(double) / static_cast<double>(X.cols() + 1));
+  if (X.rows() <= most) return;
+  const Vector mean = X.transpose() * weight;
+  const Matrix away = X.rowwise() - mean.transpose();
+  Matrix few(most, X.cols());
+  double below = 0;
+  for (Index s = 0, kept = 0; s < X.rows() && kept < most; ++s) {
+    below += weight[s];
+    while (kept < most && (static_cast<double>(kept) + 0.5) / static_cast<double>(most) <= below)
+      few.row(kept++) = away.row(s);
+    if (s == X.rows() - 1)
+      while (kept < most) few.row(kept++) = away.row(s);
+  }
+  few.rowwise() -= few.colwise().mean().eval();
+  const Vector unit = (away.cwiseAbs2().transpose() * weight).cwiseSqrt().cwiseInverse();
+  const auto root_of = [&](const Matrix& points, const Vector& share) {
+    const Matrix scaled = points * unit.asDiagonal();
+    return Eigen::LLT<Matrix>(scaled.transpose() * share.asDiagonal() * scaled);
+  };
+  const Vector equal = Vector::Constant(most, 1 / static_cast<double>(most));
+  const Eigen::LLT<Matrix> wanted = root_of(away, weight), found = root_of(few, equal);
+  if (wanted.info() != Eigen::Success || found.info() != Eigen::Success) return;
+  const Matrix whitened = found.matrixL().solve((few * unit.asDiagonal()).transpose());
+  const Matrix moved = Matrix(wanted.matrixL()) * whitened;
+  X = moved.transpose() * unit.cwiseInverse().asDiagonal();
+  X.rowwise() += mean.transpose();
+  weight = equal;
+}
 
 }  // namespace
 
 bool WeightedPoints::believed() const {
-  return moved < still && efficiency > least_efficiency && tail < heaviest_tail;
+  // where nearly all points count a few heavy ones say less
+  const double heaviest = efficiency > high_efficiency ? heaviest_of_many : heaviest_tail;
+  return moved < still && efficiency > least_efficiency && tail < heaviest;
 }
 
 bool WeightedPoints::hopeless() const { return !(moved < 0.3 && efficiency > 0.02); }
@@ -189,7 +321,7 @@ bool WeightedPoints::hopeless() const { return !(moved < 0.3 && efficiency > 0.0
 bool takes_points(Index unknowns, Index rows) {
   constexpr double most = 1e8;
   return unknowns > 0 && unknowns <= most_unknowns &&
-         static_cast<double>(rows) * static_cast<double>(points_for(unknowns)) <= most;
+         static_cast<double>(rows) * static_cast<double>(points_for(unknowns, rows)) <= most;
 }
 
 std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTable& table,
@@ -198,46 +330,48 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
   constexpr int most_rounds = 4;
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   Context& context = unknowns.model().context();
-  const Index D = start.mean.size(), L = unknowns.size(), S = points_for(D);
+  const Index D = start.mean.size(), L = unknowns.size(), S = points_for(D, unknowns.model().rows());
   const Index first_points = S / 4;  // only tell the others where to be
+  // few rows can afford to go on until sds stand still to the points' own noise
+  const double enough = static_cast<double>(S * unknowns.model().rows()) < 4e5 ? 0.5 * still : still;
   const Spread spread(S, D);
+  std::optional<Matrix> root = Root(unknowns)(start.covariance);
   JointDensity density(unknowns, table, free, another);
   WeightedPoints out;
   Matrix X;
-  Vector sd = start.covariance.diagonal().cwiseSqrt();  // by the last round
   while (out.rounds < most_rounds) {
     ++out.rounds;
     context.monitor.report({"Weighing points of the posterior", out.rounds, none, none});
-    // in units of the sds, which may differ by many orders of magnitude
-    const Vector unit = start.covariance.diagonal().cwiseSqrt();
-    if (!unit.allFinite() || !(unit.array() > 0).all()) return std::nullopt;
-    Matrix root = unit.cwiseInverse().asDiagonal() * start.covariance * unit.cwiseInverse().asDiagonal();
-    if (!cholesky(context, root)) return std::nullopt;
-    root.triangularView<Eigen::StrictlyUpper>().setZero();
+    if (!root) return std::nullopt;
     const Index points = out.rounds == 1 ? first_points : S;
-    X.noalias() = spread.z.topRows(points) * (unit.asDiagonal() * root).transpose();
+    X.noalias() = spread.z.topRows(points) * root->transpose();
     X.rowwise() += start.mean.transpose();
     const Vector log_weight = density(X) + spread.log_inverse_density.head(points);
     if (!std::isfinite(log_weight.maxCoeff())) return std::nullopt;
     Weighing all(X, log_weight);
+    const Matrix units = in_units(*root, all.covariance);
+    out.moved = largest_move(units);
     // The first round is compared with as many points of the second, the same but for their centre and covariance.
-    Vector comparable = all.sd();
     if (out.rounds == 2) {
       const auto few = log_weight.head(first_points);
       if (!std::isfinite(few.maxCoeff())) return std::nullopt;
-      comparable = Weighing(X.topRows(first_points), few).sd();
+      out.moved = largest_move(in_units(*root, Weighing(X.topRows(first_points), few).covariance));
     }
-    out.moved = (comparable.array() / sd.array() - 1).abs().maxCoeff();
-    sd = all.sd();
     out.weight = std::move(all.weight);
-    start = {std::move(all.mean), std::move(all.covariance)};
-    if (out.rounds > 1 && out.moved < still) break;
+    out.efficiency = 1 / (static_cast<double>(points) * out.weight.squaredNorm());
+    start.mean = std::move(all.mean);
+    const std::optional<Matrix> turn = symmetric_root(units);
+    if (turn)
+      root = Matrix(*root * *turn);
+    else
+      root.reset();
+    if (out.rounds > 1 && (out.moved < enough || out.hopeless())) break;
   }
-  out.efficiency = 1 / (static_cast<double>(S) * out.weight.squaredNorm());
   out.tail = pareto_tail(out.weight);
+  keep_few(X, out.weight);
   out.coefficients = X.leftCols(L);
-  out.hyper.resize(S, table.learned());
-  for (Index s = 0; s < S; ++s) out.hyper.row(s) = density.hyper(X.row(s).tail(D - L).transpose()).transpose();
+  out.hyper.resize(X.rows(), table.learned());
+  for (Index s = 0; s < X.rows(); ++s) out.hyper.row(s) = density.hyper(X.row(s).tail(D - L).transpose()).transpose();
   return out;
 }
 

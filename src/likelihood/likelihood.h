@@ -67,6 +67,7 @@ struct PreparedRows {
   Data data;
   Matrix constants = {};                 // rows x as many as the likelihood needs
   std::vector<PreparedRows> parts = {};  // of the likelihoods that it is made of
+  Vector distinct = {};                  // the distinct responses, where a function of them alone is needed
   bool binary = false;                   // all sizes are 1
   Index size() const { return data.y.size(); }
 };

@@ -1,6 +1,7 @@
 // Overdispersed counts, log link, with a size that may be learned.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "function/elementwise.h"
@@ -24,16 +25,27 @@ class NegativeBinomialResponse : public LogLink<Composed> {
     sum.add(0, datum.y, 1.0, -log_size_);
     sum.add(0, size_, -1.0, log_size_);
   }
-  // constants: log y!
+  // constants: log y!, the place of y among the distinct ones
   PreparedRows prepare(Data data) const override {
     PreparedRows out{std::move(data)};
-    out.constants = out.data.y.unaryExpr([](double y) { return log_factorial(y); });
+    const Vector& y = out.data.y;
+    std::vector<double> values(y.data(), y.data() + y.size());
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    out.distinct = Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
+    out.constants.resize(out.size(), 2);
+    for (Index n = 0; n < out.size(); ++n) {
+      out.constants(n, 0) = log_factorial(y[n]);
+      out.constants(n, 1) =
+          static_cast<double>(std::lower_bound(values.begin(), values.end(), y[n]) - values.begin());
+    }
     return out;
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
-    const RowArray log_size = RowArray::Constant(rows.size(), log_size_);
-    log_rising_each(rows.data.y.array(), log_size, out);
-    out -= rows.constants.col(0).array();
+    RowArray rising(rows.distinct.size());
+    log_rising_each(rows.distinct.array(), RowArray::Constant(rising.size(), log_size_), rising);
+    for (Index n = 0; n < rows.size(); ++n)
+      out[n] = rising[static_cast<Index>(rows.constants(n, 1))] - rows.constants(n, 0);
     add_mean_part(rows.data.y.array(), eta.col(0).array() - log_size_, size_, out);
   }
   /// out += y f(x) + size f(-x), x = eta - log size

@@ -4,8 +4,9 @@
 
 namespace galvi {
 
-/// S points evenly spread over the unit cube of d dimensions: multiples of the powers of one irrational number, the
-/// root of g^(d + 1) = g + 1 (Roberts 2018). No random numbers, so that results can be repeated.   S x d
+/// S points evenly spread over the inside of the unit cube of d dimensions: Halton's (1960) sequence, moved round by the golden ratio; in
+/// more than 16 dimensions, where all such sequences have patterns, numbers without one. They are always the same
+/// numbers, so that results can be repeated.   S x d
 Matrix even_points(Index S, Index d);
 
 }  // namespace galvi

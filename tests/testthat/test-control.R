@@ -6,7 +6,7 @@ test_that("defaults are those of the interface", {
     joint = FALSE, move_inducing = TRUE, inducing_jitter = 0, pieces = 20, chunk_rows = "auto", threads = 2,
     backend = "auto", keep_factor = FALSE, hyper_method = "lbfgs", hyper_design = "auto",
     batch_rows = "auto", passes = NULL,
-    step_rule = "natural", step_size = "auto", cluster = NULL, max_seconds = Inf
+    step_rule = "natural", step_size = "auto", cluster = NULL, max_seconds = Inf, uncertainty = "auto"
   ))
 })
 
@@ -23,7 +23,7 @@ test_that("illegal values are errors that say what is legal", {
     starts = 0, freeze = -1, joint = NA, move_inducing = 1, inducing_jitter = -1, pieces = 2, pieces = 21,
     chunk_rows = 0, chunk_rows = "all", threads = 0, backend = "gpu", keep_factor = "yes",
     hyper_method = "bfgs", batch_rows = 0, batch_rows = "some", passes = 0, step_rule = "sgd", step_size = 0,
-    tol = c(1, 2), tol = NA_real_
+    uncertainty = "none", uncertainty = TRUE, tol = c(1, 2), tol = NA_real_
   )
   for (i in seq_along(bad)) {
     expect_error(do.call(galvi_control, bad[i]), names(bad)[i], class = "galvi_error_argument")

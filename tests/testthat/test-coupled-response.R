@@ -72,7 +72,8 @@ response_cases <- function() {
   one <- list(cbind(1, x))
   list(
     gaussian_log_sd = list(
-      y = x + exp(-0.5 + 0.5 * x) * rnorm(n), W = two, f = function(y, eta) dnorm(y, eta[, 1], exp(eta[, 2]), log = TRUE)
+      y = x + exp(-0.5 + 0.5 * x) * rnorm(n), W = two,
+      f = function(y, eta) dnorm(y, eta[, 1], exp(eta[, 2]), log = TRUE)
     ),
     negbinomial_log_size = list(
       y = rnbinom(n, mu = exp(1 + 0.5 * x), size = 2), W = two,
@@ -104,7 +105,8 @@ test_that("prior, expected slopes and expected curvatures balance at the best Ga
     best <- coupled_exactly(case_model(type, case), responds = FALSE)
     expect_identical(best$refused, "", label = type)
     V <- best$covariance
-    left <- unbalanced(case$W, case$y, case$f, rep(2, nrow(V)), best$mean, V, nodes = if (length(case$W) == 1) 41L else 17L)
+    nodes <- if (length(case$W) == 1) 41L else 17L
+    left <- unbalanced(case$W, case$y, case$f, rep(2, nrow(V)), best$mean, V, nodes)
     expect_close(left$slope * sqrt(diag(V)), 0, balanced)
     expect_close(left$precision * sqrt(outer(diag(V), diag(V))), 0, balanced)
   }

@@ -65,20 +65,23 @@ test_that("cumulative() is MASS's polr()", {
   }
 })
 
-test_that("sds of cumulative() are polr() ones with the thresholds integrated over; else a note says so", {
+test_that("sds of cumulative() are polr() ones with the thresholds integrated over; else a line says so", {
   skip_if_not_installed("MASS")
   theirs <- MASS::polr(Sat ~ Infl + Cont, weights = Freq, data = MASS::housing, Hess = TRUE)
   default <- galvi(Sat ~ Infl + Cont, MASS::housing, weights = Freq, family = cumulative(), prior = wide)
   integrated <- update(default, hyper = "integrate")
+  known <- update(default, control = galvi_control(uncertainty = "factorised"))
   given <- update(default, family = cumulative(thresholds = fixed(unname(theirs$zeta))))
   se <- sqrt(diag(vcov(theirs)))[names(coef(theirs))]
   # the posterior's sds and inverse Hessians differ by terms of order 1 / n, n = 1681
-  expect_equal(sd_of(integrated), unname(se), tolerance = 0.01, ignore_attr = TRUE)
+  for (fit in list(default, integrated)) {
+    expect_equal(sd_of(fit), unname(se), tolerance = 0.01, ignore_attr = TRUE)
+    expect_output(print(summary(fit)), "Standard deviations and intervals: ")
+  }
   # thresholds belong to the means of the columns in the core: their uncertainty is hardly that of the slopes
-  expect_true(all(sd_of(default) > 0.97 * se & sd_of(default) < 1.01 * se))
-  expect_match(summary(default)$note, "a few per cent too small, because they take the estimated thresholds as known")
-  expect_null(summary(integrated)$note)
-  expect_null(summary(given)$note)
+  expect_true(all(sd_of(known) > 0.97 * se & sd_of(known) < 1.01 * se))
+  expect_output(print(summary(known)), "intervals take .* as known:\\s+they may be too small")
+  expect_no_match(paste(capture.output(print(summary(given))), collapse = " "), "as known")
 })
 
 test_that("categorical() with a reference is nnet's multinom()", {

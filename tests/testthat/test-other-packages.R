@@ -226,7 +226,11 @@ test_that("sjPlot's table and plot have the coefficients of lm()", {
 test_that("mice pools imputations as of lm(), to one per cent of the standard errors", {
   skip_if_not_installed("mice")
   imputed <- mice::mice(mice::nhanes, m = 3, maxit = 2, printFlag = FALSE, seed = 1)
-  fits <- lapply(seq_len(3), function(i) galvi(chl ~ age + bmi, mice::complete(imputed, i), prior = flat_prior))
+  # standard errors, not the standard deviations of the t distribution
+  plug_in <- galvi_control(uncertainty = "factorised")
+  fits <- lapply(seq_len(3), function(i) {
+    galvi(chl ~ age + bmi, mice::complete(imputed, i), prior = flat_prior, control = plug_in)
+  })
   theirs <- lapply(seq_len(3), function(i) lm(chl ~ age + bmi, mice::complete(imputed, i)))
   pooled <- lapply(list(fits, theirs), function(fits) summary(mice::pool(mice::as.mira(fits)), conf.int = TRUE))
   columns <- c("estimate", "std.error", "df", "2.5 %", "97.5 %")
