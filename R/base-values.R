@@ -50,8 +50,9 @@
 #'
 #' @details
 #' With `hyper = "optimise"` the estimate maximises the bound plus the log prior density of the logarithm of the
-#' parameter, so it does not depend on whether a variance or a standard deviation is reported. With
-#' `hyper = "integrate"` the prior enters the posterior of the hyperparameters in the usual way.
+#' parameter, so it does not depend on whether a variance or a standard deviation is reported. In the joint posterior,
+#' from which standard deviations and intervals come, and with `hyper = "integrate"` the prior enters in the usual way.
+#' Hyperparameters without a prior have a weak one there, see [galvi()].
 #'
 #' @param mean Mean of the coefficient, a number.
 #' @param sd Standard deviation, positive. In `normal()` a number is fixed, and `Inf` is a flat prior (not in models

@@ -61,8 +61,8 @@
 #' If a fit does not contain all rows ([add_data()], [row_source()]), averages over the data are over those that it
 #' has: the last ones or a sample.
 #'
-#' The thresholds of [cumulative()] are estimated as points, so intervals for its probabilities are too narrow unless
-#' the model is fitted with `hyper = "integrate"`.
+#' Packages that compute probabilities of [cumulative()] from `coef()` and `vcov()` take the thresholds as known, so their
+#' intervals are too narrow; those of `predict()` include them.
 #'
 #' @section Errors:
 #' `galvi_error_argument` for fits that a function does not support.

@@ -91,8 +91,8 @@
 #'
 #' `cumulative` estimates thresholds in place of the intercept: with or without `0 +` there is none.
 #' With `thresholds = fixed(...)` the model has an intercept. Thresholds are named by the levels they separate, such as
-#' `cumulative.low|medium`. Posterior standard deviations of the coefficients are conditional on the estimated
-#' thresholds and therefore too small, unless the model is fitted with `hyper = "integrate"`.
+#' `cumulative.low|medium`. Posterior standard deviations of the coefficients include the uncertainty of the thresholds
+#' (see [coef()][coef.galvi]), except in models with [gp()] terms or fields.
 #'
 #' @section Several maxima:
 #' `student`, `beta_family`, `beta_binomial` and `inverse.gaussian` are not log-concave, so the bound may have several
@@ -359,8 +359,10 @@ refuse_link <- function(name, link, links) {
 #' those of a log or logit link, see [galvi()]. The argument `offset` of `galvi()` belongs to the response; an
 #' `offset()` in a formula belongs to that formula. `predict(fit, dpar = "sigma")` predicts the parameter.
 #'
-#' The approximate posterior treats the linear predictors as independent. The bound may have several maxima, except
-#' for hurdle models of `poisson`, `binomial`, `Gamma` and `lognormal`, whose two parts are separate models.
+#' The bound belongs to a posterior in which the linear predictors are independent. Standard deviations, intervals and
+#' predictions come from the joint posterior of all linear predictors (see [coef()][coef.galvi]), except in models with
+#' [gp()] terms or fields. The bound may have several maxima, except for hurdle models of `poisson`, `binomial`, `Gamma`
+#' and `lognormal`, whose two parts are separate models.
 #'
 #' The mean of a new response is infinite where `sigma` of `lognormal` or `shape` of `loglogistic` or
 #' `weibull(form = "ph")` has a linear predictor, because its logarithm has a Gaussian posterior, which does not exclude

@@ -22,13 +22,19 @@
 #' A number in a kernel, term or family is a starting value, [fixed()] fixes a hyperparameter, and a prior makes the
 #' estimate a posterior mode, see [priors]. `fit$hyper` lists all of them.
 #'
-#' With `hyper = "optimise"` the standard deviations and intervals of everything else are conditional on the estimates.
-#' With `hyper = "integrate"` they include the uncertainty of the hyperparameters: the fit is a weighted mixture of
-#' Gaussian posteriors at several values of the hyperparameters, as in INLA (`hyper_design` in [galvi_control()]).
-#' Hyperparameters without a prior then get a weak one: log-normal around the starting value, within a factor of 50 with
-#' probability 0.95; uniform for proportions and correlations. The weights are proportional to exp(bound), which
-#' biases variances of random effects downwards for binary responses with few rows per group;
-#' `vignette("uncertainty", package = "galvi")` shows by how much.
+#' Standard deviations, intervals, predictions and draws belong to the joint posterior of the coefficients of all linear
+#' predictors, the parameters of the family and the standard deviations of groups, see [coef()][coef.galvi]. In models
+#' with [gp()] terms, fields, factors, rows from a source or a cluster they are conditional on the estimates, and
+#' `summary()` says so. With `hyper = "integrate"` they include the uncertainty of the hyperparameters in these models
+#' too: the fit is a weighted mixture of Gaussian posteriors at several values of the hyperparameters, as in INLA
+#' (`hyper_design` in [galvi_control()]). The estimates in `fit$hyper` are the same.
+#'
+#' Hyperparameters without a prior have a weak one in this posterior, not in the estimates: half-normal for standard
+#' deviations of groups, with the standard deviation 10 s, where s is the scale of the linear predictor over that of
+#' the column; log-normal around the default starting value for other positive numbers, within a factor of 50 with
+#' probability 0.95 (wider for noise); uniform for proportions and correlations. The weights of a mixture are
+#' proportional to exp(bound), which biases variances of random effects downwards for binary responses with few rows
+#' per group; `vignette("uncertainty", package = "galvi")` shows by how much.
 #'
 #' @section Formulas:
 #' Formulas are as in [stats::glm()]: the intercept is included unless `0 +` removes it, `.` stands for the other

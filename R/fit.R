@@ -66,8 +66,7 @@
 #'     coefficients of its terms), `hyper` (points x learned hyperparameters), `at` (their positions) and `weight`;
 #'     `factorised` of the fit has `mean`, `variance` and `coefficients` of the Gaussian that belongs to `elbo`.}
 #'   \item{`states`}{with `hyper = "integrate"`, and for gaussian and many other models with learned hyperparameters, a
-#'     list of list(`weight`, `posterior`), the posterior at each value of
-#'     the hyperparameters, the mode first. `mean`, `variance` and `coefficients` of `posterior` are then moments of the
+#'     list of list(`weight`, `posterior`), the posterior at each value of the hyperparameters, the mode first. `mean`, `variance` and `coefficients` of `posterior` are then moments of the
 #'     mixture, and its other elements belong to the mode.}
 #'   \item{`hyper_posterior`}{the posterior of the hyperparameters on the unconstrained scale: `at`, the positions of
 #'     those that were learned; `value`, `lower` and `upper`, their mode and range; `estimate`, where they were learned; `free`, those of them to which the

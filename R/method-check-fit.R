@@ -1,7 +1,9 @@
 #' Accuracy of the Gaussian approximation, by importance sampling
 #'
 #' The certificate of a fit shows that its posterior q is the best Gaussian. `check_fit()` estimates how close this
-#' Gaussian is to the exact posterior, by importance sampling from q at the hyperparameters of the fit.
+#' Gaussian is to the exact posterior, by importance sampling from q at the hyperparameters of the fit. It is about the
+#' Gaussian to which the bound belongs. Standard deviations and intervals of fits with weighted points do not come from
+#' it: the efficiency in `summary()` says how good those are.
 #'
 #' Draws z of the latent vector from q get the weights p(y, z) / q(z). If q is close to the posterior, the weights are
 #' nearly equal. A generalised Pareto distribution is fitted to the largest weights; its shape k shows how reliable the
@@ -19,7 +21,7 @@
 #' Kullback-Leibler divergence of q from the posterior. Corrected moments use Pareto smoothed, normalised weights, with
 #' the known moments of q as control variates. The check is against the exact p(y | eta), also where inference used a
 #' bound on it. With several linear predictors per observation q treats them as independent, which is not so in the
-#' posterior of [categorical()]; k shows it.
+#' posterior; k shows it.
 #'
 #' Fits with inducing points are not supported, as the process given the inducing points would have to be drawn too.
 #'

@@ -22,8 +22,8 @@
 #' differences. This takes one inference at the estimates and two for each hyperparameter, each of which starts at the
 #' posterior of the fit; they usually take less time than the fit did. Second derivatives are also used, so that sums
 #' are close to those of refits also where rows are few: usually within 0.5 with one to three hyperparameters, within
-#' about 2 with four or five. With `hyper = "integrate"` the weights of the hyperparameter values are those without the
-#' observation instead.
+#' about 2 with four or five. Where the posterior is a mixture of states (`hyper = "integrate"`, and the default of
+#' gaussian and many mixed models), the weights of the hyperparameter values are those without the observation instead.
 #'
 #' Some hyperparameters have no known posterior: those at the end of their range, those that the data do not determine,
 #' elements of arrays such as inducing points and loadings, all where more than 30 are learned or learning has not
@@ -50,7 +50,7 @@
 #'   \item{`leverage`}{lambda v, the proportion of the information on eta_n that comes from the row itself (the largest,
 #'     if there are several linear predictors), see [hatvalues()][hatvalues.galvi].}
 #'   \item{`hyper`}{a list: the names of learned hyperparameters that are `counted` as described above, and of those
-#'     that are `left_out`; `averaged`, TRUE for fits with `hyper = "integrate"`.}
+#'     that are `left_out`; `averaged`, TRUE for mixtures of states.}
 #' }
 #' There are no Pareto k values, because no draws are used. `plot()` shows the leverages instead: where one is above 0.5
 #' the row itself is more than half of what is known there.

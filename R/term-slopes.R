@@ -29,7 +29,7 @@
 #'
 #' With few or uninformative groups the marginal likelihood is often largest at a correlation of 1 or -1, or at a
 #' standard deviation of zero: a singular fit, as in lme4. A message then says so, and the `status` in `fit$hyper` is
-#' `"at bound"`. With `hyper = "integrate"` weak default priors are those of the effects on the orthogonal axes. A
+#' `"at bound"`. The weak priors of the joint posterior ([galvi()]) are those of the effects on the orthogonal axes. A
 #' prior, such as `prior = list(cor = lkj(2))`, keeps correlations inside.
 #'
 #' With flat priors on the fixed effects, a gaussian response and no other prior, the log marginal likelihood
