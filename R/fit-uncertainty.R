@@ -34,7 +34,7 @@ uncertainty_line <- function(fit) {
 }
 
 uncertainty_method <- function(fit) {
-  if (!is.null(fit$states)) "states" else or_else(fit$convergence$uncertainty$method, "factorised")
+  if (!is.null(fit$states)) "states" else if (has_points(fit)) fit$convergence$uncertainty$method else "factorised"
 }
 
 has_fixed <- function(fit) length(stats::coef(fit)) > 0L
