@@ -217,7 +217,7 @@ with_thresholds_at_zero <- function(fit) {
   # the others are distances from the one before
   first <- match(at[1L], fit$hyper_posterior$at)
   if (!is.na(first)) {
-    own <- c("value", "lower", "upper")
+    own <- c("value", "estimate", "lower", "upper")
     fit$hyper_posterior[own] <- lapply(fit$hyper_posterior[own], function(x) replace(x, first, x[first] + move))
   }
   fit

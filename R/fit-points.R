@@ -305,14 +305,18 @@ average_points <- function(points, f, log = FALSE) {
     values <- array(as.numeric(values), c(length(at), length(own$weight), columns))
     matrix(vapply(seq_len(columns), function(j) {
       x <- matrix(values[, , j], length(at))
-      if (!log) return(drop(x %*% own$weight))
-      top <- row_max(x)
+      # weights are of sum one but for rounding, and a probability of one has none
+      if (!log) return(pmin(pmax(drop(x %*% own$weight), -row_top(-x)), row_top(x)))
+      top <- row_top(x)
       ifelse(is.finite(top), top + base::log(drop(exp(x - top) %*% own$weight)), top)
     }, numeric(length(at))), length(at))
   })
   if (is.null(out)) return(out)
   if (ncol(out) == 1L) out[, 1L] else out
 }
+
+# row_max() for many columns.
+row_top <- function(x) x[cbind(seq_len(nrow(x)), max.col(x, "first"))]
 
 # A user's density is integrated over the response at each point: a few of them have to do.
 affordable_points <- function(fit, points) if (is_custom(fit$family)) thinned_points(points, 50L) else points
@@ -346,11 +350,16 @@ fixed_at_points <- function(fit) {
 #' @noRd
 hyper_at_points <- function(fit) reported_hyper(fit$model, point_hyper(fit))
 
-#' Quantiles of all hyperparameters as users see them: H x length(probs), NA where nothing is known
+#' Quantiles of all hyperparameters as users see them: H x length(probs), NA where nothing is known and at bounds
 #' @noRd
 hyper_limits <- function(fit, probs) {
-  if (!has_points(fit)) return(hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, probs))
-  at <- fit$points$at
+  at_bound <- which(!in_array(fit$model$hyper))[fit$hyper$status == "at bound"]
+  if (!has_points(fit)) {
+    out <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, probs)
+    out[at_bound, ] <- NA_real_
+    return(out)
+  }
+  at <- setdiff(fit$points$at, at_bound)
   out <- matrix(NA_real_, length(fit$posterior$hyper), length(probs))
   if (!length(at)) return(out)
   theta <- hyper_at_points(fit)[, at, drop = FALSE]

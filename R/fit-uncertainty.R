@@ -34,14 +34,21 @@ uncertainty_line <- function(fit) {
 }
 
 uncertainty_method <- function(fit) {
-  if (!is.null(fit$states)) "states" else or_else(fit$convergence$uncertainty$method, "factorised")
+  if (!is.null(fit$states)) "states" else if (has_points(fit)) fit$convergence$uncertainty$method else "factorised"
 }
 
 has_fixed <- function(fit) length(stats::coef(fit)) > 0L
 
-# Learned hyperparameters, at most three by name.
+# Are there coefficients that a prior could tell more about? An intercept beside thresholds is zero.
+has_uncertain <- function(fit) has_fixed(fit) && any(diag(stats::vcov(fit)) > 0)
+
+# Learned hyperparameters, at most three by name; thresholds together are one.
 uncertain_names <- function(fit) {
   own <- fit$hyper$name[fit$hyper$status != "fixed"]
+  if (is_ordinal(fit)) {
+    at <- own %in% fit$model$hyper$name[unlist(fit$model$likelihood$hyper$thresholds)]
+    own <- c(own[!at], if (any(at)) "thresholds")
+  }
   if (!length(own)) return(NULL)
   if (length(own) > 3L) return(sprintf("%d hyperparameters", length(own)))
   own
@@ -65,7 +72,7 @@ visible_radius <- 0.35
 #' @param tried What the core found, or NULL.
 #' @noRd
 uncertainty_notes <- function(fit, tried) {
-  if (is.null(tried) || tried$method %in% c("points", "factorised") || !has_fixed(fit)) return(NULL)
+  if (is.null(tried) || tried$method %in% c("points", "factorised") || !has_uncertain(fit)) return(NULL)
   far <- is.finite(tried$rho) && tried$rho >= visible_radius
   if (is.null(tried$points) && !far) return(NULL)
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else {
@@ -125,7 +132,7 @@ without_refused_states <- function(fit, tried) {
 #' Warns where standard deviations are not to be trusted, as the posterior is too far from every Gaussian
 #' @noRd
 warn_uncertainty <- function(fit, tried) {
-  if (is.null(tried$refused) || !nzchar(tried$refused) || !has_fixed(fit)) return(invisible())
+  if (is.null(tried$refused) || !nzchar(tried$refused) || !has_uncertain(fit)) return(invisible())
   if (uncertainty_method(fit) != "factorised") return(invisible())
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else Inf
   least <- names(stats::coef(fit))[if (all(is.finite(ratio))) which.max(abs(log(ratio))) else 1L]

@@ -69,7 +69,7 @@
 #'     list of list(`weight`, `posterior`), the posterior at each value of the hyperparameters, the mode first. `mean`, `variance` and `coefficients` of `posterior` are then moments of the
 #'     mixture, and its other elements belong to the mode.}
 #'   \item{`hyper_posterior`}{the posterior of the hyperparameters on the unconstrained scale: `at`, the positions of
-#'     those that were learned; `value`, `lower` and `upper`, their mode and range; `free`, those of them to which the
+#'     those that were learned; `value`, `lower` and `upper`, their mode and range; `estimate`, where they were learned; `free`, those of them to which the
 #'     following elements refer; `axes` A and `flat`, with x = mode + A z for standard normal z, except in directions
 #'     that the data do not determine. With `hyper = "integrate"` also `design`, the points `z`, their `weight` and
 #'     `log_density`, the lengths `below` and `above` of the two sides of each axis, and `log_evidence`, the bound after
@@ -259,6 +259,7 @@ hyper_table <- function(core, result) {
   changed <- shown %in% reported_positions(core)
   range <- function(x) ifelse(is_relative(hyper) | changed, NA_real_, as.numeric(x))
   quantiles <- hyper_quantiles(result$hyper_posterior, core, result$hyper, c(0.025, 0.975))[shown, , drop = FALSE]
+  quantiles[status == "at bound", ] <- NA_real_
   data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
     estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = quantiles[, 1L], upr = quantiles[, 2L], lower = range(hyper$lower),

@@ -77,6 +77,13 @@ skew_of <- function(rise) {
   }
 }
 
+#' What is known of the hyperparameters' share where they were averaged over, without the row
+#' @noRd
+averaged_sides <- function(fit) {
+  learned <- unique(fit$model$hyper$name[fit$model$hyper$learned])
+  list(centre = NULL, axes = list(), counted = learned, left_out = character(), averaged = TRUE)
+}
+
 #' A function of the rows at the mode of the hyperparameters and on both sides of it, on each axis of their posterior
 #'
 #' @param f f(fit at these hyperparameters): N numbers.
@@ -98,7 +105,10 @@ hyper_sides <- function(fit, f) {
   # an axis that data and priors do not determine has the length that the core gives it
   determined <- colSums(known$axes^2) < longest_axis^2
   moves <- known$axes[, determined, drop = FALSE]
-  at <- function(move) at_learned(fit, replace(known$value, known$free, known$value[known$free] + move), f)
+  at <- function(move) {
+    x <- or_else(known$estimate, known$value)
+    at_learned(fit, replace(x, known$free, x[known$free] + move), f)
+  }
   centre <- if (any(determined)) at(0)
   axes <- lapply(seq_len(ncol(moves)), function(j) {
     list(up = at(hyper_step * moves[, j]), down = at(-hyper_step * moves[, j]))

@@ -70,14 +70,26 @@
 #' @method loo galvi
 #' @rawNamespace S3method(loo::loo,galvi)
 loo.galvi <- function(x, ...) {
+  check_has_rows(x, "leave-one-out prediction needs them all; give a data frame to galvi()")
+  points <- if (identical(uncertainty_method(x), "points")) as_galvi_error(loo_at_points(x))
   x <- factorised_view(x)
   cavity <- as_galvi_error(cavities(x))
-  warn_improper(cavity$improper)
+  few <- if (!is.null(points)) points$effective < least_effective & !is.na(rowSums(cavity$mean))
+  warn_improper(if (is.null(points)) cavity$improper)
   weights <- x$model$weights
-  sides <- hyper_sides(x, function(fit) row_log_density(fit, cavities(fit)))
-  elpd <- weighted(row_log_density(x, cavity) + hyper_loss(x, sides), weights)
-  # with the observation itself
-  lpd <- weighted(row_log_density(x, fitted_marginals(x)), weights)
+  if (is.null(points) || any(few)) {
+    sides <- hyper_sides(x, function(fit) row_log_density(fit, cavities(fit)))
+    elpd <- row_log_density(x, cavity) + hyper_loss(x, sides)
+    # with the observation itself
+    lpd <- row_log_density(x, fitted_marginals(x))
+  }
+  if (!is.null(points)) {
+    sides <- averaged_sides(x)
+    elpd <- if (any(few)) ifelse(few, elpd, points$without) else points$without
+    lpd <- if (any(few)) ifelse(few, lpd, points$with) else points$with
+  }
+  elpd <- weighted(elpd, weights)
+  lpd <- weighted(lpd, weights)
   pointwise <- cbind(elpd_loo = elpd, p_loo = lpd - elpd, looic = -2 * elpd)
   rownames(pointwise) <- observation_names(x)
   structure(
@@ -88,6 +100,32 @@ loo.galvi <- function(x, ...) {
     # loo_compare() warns if responses differ
     yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$counts), class = c("galvi_loo", "loo")
   )
+}
+
+# Rows without which fewer of the points count are predicted by the posterior without their sites.
+least_effective <- 100
+
+#' Log predictive densities by weighted points: those of the posterior without row n weigh w / p(y_n | point)
+#' @return list(without, with: N numbers; effective: of how many points the weights without the row are).
+#' @noRd
+loo_at_points <- function(fit) {
+  model <- fit$model
+  share <- pmin(1, model$weights)
+  sum_of <- function(x) {
+    top <- row_max(x)
+    top + log(rowSums(exp(x - top)))
+  }
+  out <- by_point_rows(affordable_points(fit, fitted_points_of(fit)), function(own, at) {
+    density <- point_values(own, at, function(state) {
+      state_moment(fit, state, "log_density", at, model$size, model$y, NULL, model$censoring, model$counts)
+    })
+    log_weight <- rep(log(own$weight), each = length(at))
+    with <- log_weight + density
+    without <- log_weight - share[at] * density
+    without[is.nan(without)] <- -Inf
+    cbind(sum_of(without + density) - sum_of(without), sum_of(with), exp(2 * sum_of(without) - sum_of(2 * without)))
+  })
+  list(without = out[, 1L], with = out[, 2L], effective = out[, 3L])
 }
 
 #' The posterior of eta_n without one observation's share of site n

@@ -240,7 +240,7 @@ tail_beyond_entry <- function(fit, marginals, from_above, y, entry) {
 #' posterior mean moves if the row is left out. The model is not fitted again: see [loo()][loo.galvi].
 #'
 #' @details
-#' Let v be the posterior variance of the linear predictor of a row, and alpha and lambda the elements of
+#' Let v be the posterior variance of the linear predictor of a row at the estimated hyperparameters, and alpha and lambda the elements of
 #' `fit$posterior` for this row (the slope and the curvature of its site, see [galvi-fit]).
 #' * `hatvalues()` are h = lambda v, the proportion of the information on the linear predictor that comes from the row
 #'   itself. They sum to the effective number of parameters.
@@ -271,12 +271,16 @@ tail_beyond_entry <- function(fit, marginals, from_above, y, entry) {
 #' @name hatvalues.galvi
 NULL
 
+# Sites are those of q at the estimated hyperparameters: so are variances beside them.
+with_sites <- function(model) at_mode(at_estimates(model))
+
 #' @rdname hatvalues.galvi
 #' @importFrom stats hatvalues
 #' @export
 hatvalues.galvi <- function(model, ...) {
   refuse_dots(list(...), hatvalues.galvi, "hatvalues()")
   check_sites(model, "hatvalues()")
+  model <- with_sites(model)
   per_row(model, model$posterior$lambda[, 1L] * determined_variance(model)[, 1L])
 }
 
@@ -286,6 +290,7 @@ hatvalues.galvi <- function(model, ...) {
 cooks.distance.galvi <- function(model, ...) {
   refuse_dots(list(...), cooks.distance.galvi, "cooks.distance()")
   check_sites(model, "cooks.distance()")
+  model <- with_sites(model)
   v <- determined_variance(model)[, 1L]
   leverage <- model$posterior$lambda[, 1L] * v
   per_row(model, model$posterior$alpha[, 1L]^2 * v / (1 - leverage)^2 / sum(leverage))
@@ -297,6 +302,7 @@ cooks.distance.galvi <- function(model, ...) {
 rstandard.galvi <- function(model, ...) {
   refuse_dots(list(...), rstandard.galvi, "rstandard()")
   check_sites(model, "rstandard()")
+  model <- with_sites(model)
   if (!isTRUE(facts_of(model)$conjugate)) {
     stop_galvi("argument", sprintf(
       "rstandard() is for the gaussian family, not %s: use residuals(fit, \"quantile\").", family_label(model)

@@ -45,7 +45,7 @@ VarCorr.galvi <- function(x, sigma = 1, level = 0.95, ...) {
 #' What VarCorr() returns, of length 0 without random effects
 #' @noRd
 random_covariances <- function(fit, sigma = 1, level = 0.95) {
-  limits <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, tails(level))
+  limits <- hyper_limits(fit, tails(level))
   structure(covariance_blocks(fit, reported_hyper(fit$model, fit$posterior$hyper), sigma),
     lwr = covariance_blocks(fit, limits[, 1L], sigma), upr = covariance_blocks(fit, limits[, 2L], sigma),
     class = "VarCorr.galvi"

@@ -142,6 +142,7 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
 #' The same where the posterior is points: given these everything is known but the response
 #' @noRd
 point_response <- function(fit, points, what, of, size, probability) {
+  if (what %in% c("mean", "mean_variance", "variance") && never_finite(fit, what)) return(rep(Inf, nrow(points$offset)))
   if (what %in% c("mean", "cdf", "upper")) return(average_states(points, of(what)))
   if (what == "quantile") {
     return(point_response_quantile(fit, points, of, if (is.null(probability)) 0.5 else probability))
@@ -157,6 +158,15 @@ point_response <- function(fit, points, what, of, size, probability) {
   moments <- matrix(moments, length(centre))
   out <- pmax(0, moments[, 2L] - moments[, 1L]^2)
   if (what == "variance") out + moments[, 3L] else out
+}
+
+#' Is a moment infinite wherever further linear predictors are uncertain? The points' own is finite.
+#' @noRd
+never_finite <- function(fit, what) {
+  others <- n_predictors(fit) - 1L
+  if (!is.null(fit$parameter) || others == 0L) return(FALSE)
+  given <- list(mean = matrix(0, 1L, 1L + others), variance = rbind(c(0, rep(1, others))))
+  isTRUE(is.infinite(response_moment(fit, given, what)))
 }
 
 # f at the mean of the points' coefficients and hyperparameters.

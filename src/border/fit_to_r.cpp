@@ -122,6 +122,7 @@ Rcpp::List posterior_to_r(const Fit& fit, const State& state) {
 Rcpp::List hyper_posterior_to_r(const HyperPosterior& posterior) {
   Rcpp::List out = Rcpp::List::create(
       Rcpp::_["at"] = positions_to_r(posterior.at), Rcpp::_["value"] = to_r(posterior.value),
+      Rcpp::_["estimate"] = to_r(posterior.estimate),
       Rcpp::_["lower"] = to_r(posterior.lower), Rcpp::_["upper"] = to_r(posterior.upper),
       Rcpp::_["free"] = positions_to_r(posterior.free), Rcpp::_["axes"] = to_r(posterior.axes),
       Rcpp::_["flat"] = positions_to_r(posterior.flat));

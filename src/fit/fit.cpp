@@ -316,6 +316,11 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   if (parameters > 0)
     mode = mode_of(model, table, plan, out, points || responds || states || !plan.integrate.empty(),
                    points ? &*unknowns : nullptr);
+  if (mode.posterior) {
+    HyperTable at = learned;
+    at.set_values(out.fit.hyper);
+    mode.posterior->estimate = at.unconstrained();
+  }
   out.hyper_posterior = mode.posterior;
   const bool known = parameters == 0 || mode.posterior;
   Uncertainty& told = out.uncertainty;

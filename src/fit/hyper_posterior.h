@@ -14,6 +14,7 @@ namespace galvi {
 struct HyperPosterior {
   std::vector<Index> at;       // positions of the learned ones in the table
   Vector value, lower, upper;  // their mode and range
+  Vector estimate;             // where they were learned, which weak priors may move the mode away from
   std::vector<Index> free;     // which of these have a posterior.   m
   Matrix axes;  // x = mode + axes z, with z standard normal unless the density is interpolated.   m x m
   std::vector<Index> flat;  // which of the free ones data and priors do not determine

@@ -13,6 +13,8 @@ void exp_each(ArrayRef x) { has_avx2() ? avx2::exp_each(x.size(), x.data()) : po
 
 void log_each(ArrayRef x) { has_avx2() ? avx2::log_each(x.size(), x.data()) : portable::log_each(x); }
 
+void log1p_each(ArrayRef x) { has_avx2() ? avx2::log1p_each(x.size(), x.data()) : portable::log1p_each(x); }
+
 void log1p_exp_each(ArrayRef x) {
   has_avx2() ? avx2::log1p_exp_each(x.size(), x.data()) : portable::log1p_exp_each(x);
 }
@@ -45,6 +47,10 @@ void exp_each(ArrayRef x) {
 
 void log_each(ArrayRef x) {
   for (double& value : x) value = std::log(value);
+}
+
+void log1p_each(ArrayRef x) {
+  for (double& value : x) value = std::log1p(value);
 }
 
 void log1p_exp_each(ArrayRef x) {

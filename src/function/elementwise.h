@@ -9,6 +9,8 @@ namespace galvi {
 void exp_each(ArrayRef x);
 /// x <- log(x)
 void log_each(ArrayRef x);
+/// x <- log(1 + x)
+void log1p_each(ArrayRef x);
 /// x <- log(1 + exp(-|x|)): log sigmoid(x) = min(x, 0) - this.
 void log1p_exp_each(ArrayRef x);
 /// x <- log Phi(x)
@@ -23,6 +25,7 @@ void stirling_error_each(const ConstArrayRef& log_x, ArrayRef out);
 namespace portable {
 void exp_each(ArrayRef x);
 void log_each(ArrayRef x);
+void log1p_each(ArrayRef x);
 void log1p_exp_each(ArrayRef x);
 void log_normal_cdf_each(ArrayRef x);
 void log_rising_each(const ConstArrayRef& y, const ConstArrayRef& log_a, ArrayRef out);

@@ -179,6 +179,15 @@ GALVI_INLINE __m256d log_of_any(__m256d x) {
   return choose(usual, logarithm(x), _mm256_loadu_pd(own));
 }
 
+GALVI_INLINE __m256d log1p_of_any(__m256d x) {
+  const __m256d usual = _mm256_and_pd(_mm256_cmp_pd(x, all(-0.5), _CMP_GE_OQ), less(x, all(1e300)));
+  if (every(usual)) return log_one_plus(x);
+  double own[4];
+  _mm256_storeu_pd(own, x);
+  for (double& value : own) value = std::log1p(value);
+  return choose(usual, log_one_plus(x), _mm256_loadu_pd(own));
+}
+
 // Writes a function of four elements at a time; the last ones are padded by copies of the last.
 #define GALVI_IN_FOURS(function, n, x, out)                                                    \
   Index i = 0;                                                                                 \
@@ -193,6 +202,7 @@ GALVI_INLINE __m256d log_of_any(__m256d x) {
 
 GALVI_AVX2 void exp_each(Index n, double* x) { GALVI_IN_FOURS(exponential, n, x, x) }
 GALVI_AVX2 void log_each(Index n, double* x) { GALVI_IN_FOURS(log_of_any, n, x, x) }
+GALVI_AVX2 void log1p_each(Index n, double* x) { GALVI_IN_FOURS(log1p_of_any, n, x, x) }
 GALVI_AVX2 void log1p_exp_each(Index n, double* x) { GALVI_IN_FOURS(log1p_exp, n, x, x) }
 GALVI_AVX2 void log_normal_cdf_each(Index n, double* x) { GALVI_IN_FOURS(log_phi_of, n, x, x) }
 GALVI_AVX2 void stirling_error_each(Index n, const double* log_x, double* out) {
@@ -221,6 +231,7 @@ GALVI_AVX2 void log_rising_each(Index n, const double* y, const double* log_a, d
 
 void exp_each(Index, double*) { throw std::logic_error("built without AVX2 code"); }
 void log_each(Index, double*) { throw std::logic_error("built without AVX2 code"); }
+void log1p_each(Index, double*) { throw std::logic_error("built without AVX2 code"); }
 void log1p_exp_each(Index, double*) { throw std::logic_error("built without AVX2 code"); }
 void log_normal_cdf_each(Index, double*) { throw std::logic_error("built without AVX2 code"); }
 void log_rising_each(Index, const double*, const double*, double*) {

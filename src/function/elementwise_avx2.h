@@ -9,6 +9,7 @@ namespace avx2 {
 
 void exp_each(Index n, double* x);
 void log_each(Index n, double* x);
+void log1p_each(Index n, double* x);
 void log1p_exp_each(Index n, double* x);
 void log_normal_cdf_each(Index n, double* x);
 void log_rising_each(Index n, const double* y, const double* log_a, double* out);

@@ -18,6 +18,24 @@ class BinomialCloglog final : public Binomial {
     sum.add(0, datum.y, 1.0);
     sum.add_exponential(0, datum.size - datum.y, -1.0);
   }
+  // u = exp(eta): f = log(1 - exp(-u)), and by its series eta - u / 2 + u^2 / 24 - .. where u is small
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    constexpr double small = 0.25;
+    const auto y = rows.data.y.array();
+    RowArray u = eta.col(0).array();
+    exp_each(u);
+    RowArray f = -u;
+    exp_each(f);
+    f = 1.0 - f;
+    log_each(f);
+    for (Index n = 0; n < rows.size(); ++n) {
+      if (u[n] >= small) continue;
+      const double square = u[n] * u[n];
+      f[n] = eta(n, 0) - 0.5 * u[n] +
+             square * (1.0 / 24 - square * (1.0 / 2880 - square * (1.0 / 181440 - square / 9676800)));
+    }
+    out = rows.constants.col(0).array() + y * f - (rows.data.size.array() - y) * u;
+  }
   Smoothness smoothness() const override { return {f_.smoothness().width, 1.0}; }
   // The link of the proportion with half a success and half a failure added.
   double starting_eta(const Datum& datum) const override {

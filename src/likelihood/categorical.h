@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "function/elementwise.h"
 #include "function/standard_function.h"
 #include "likelihood/classes.h"
 #include "likelihood/counts.h"
@@ -31,6 +32,45 @@ class Categorical final : public ClassResponse<Likelihood> {
     for (Index c = 0; c < classes(); ++c)
       if (datum.counts[c] > 0.0) sum += datum.counts[c] * log_probability(c, eta);
     return sum;
+  }
+  // constants: log number of the orders
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants = Matrix::Zero(out.size(), 1);
+    if (out.data.counts.rows() > 0)
+      for (Index n = 0; n < out.size(); ++n) {
+        const Datum datum = out.data[n];
+        out.constants(n, 0) = log_arrangements(datum.counts, static_cast<int>(classes()), datum.size);
+      }
+    return out;
+  }
+  // The logarithm of the sum is taken relative to the largest term, of which a class has the difference.
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    RowArray top = RowArray::Constant(rows.size(), softmax_.reference < 0 ? -infinity : 0.0);
+    for (Index k = 0; k < latents(); ++k) top = top.max(eta.col(k).array());
+    RowArray sum = RowArray::Zero(rows.size()), part(rows.size());
+    for (Index c = 0; c < classes(); ++c) {
+      const Index k = softmax_.latent_of(c);
+      part = -top;
+      if (k >= 0) part += eta.col(k).array();
+      exp_each(part);
+      sum += part;
+    }
+    log_each(sum);
+    for (Index n = 0; n < rows.size(); ++n) {
+      const Datum datum = rows.data[n];
+      const auto log_probability = [&](Index c) {
+        const Index k = softmax_.latent_of(c);
+        return ((k < 0 ? 0.0 : eta(n, k)) - top[n]) - sum[n];
+      };
+      if (!datum.counts) {
+        out[n] = log_probability(class_of(datum));
+        continue;
+      }
+      out[n] = rows.constants(n, 0);
+      for (Index c = 0; c < classes(); ++c)
+        if (datum.counts[c] > 0.0) out[n] += datum.counts[c] * log_probability(c);
+    }
   }
   // Two classes with a reference: log p = f(eta) or, for the reference, f(-eta), f = log sigmoid.
   void derivatives(const Datum& datum, double eta, double out[5]) const override {

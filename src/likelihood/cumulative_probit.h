@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "function/normal_interval.h"
 #include "likelihood/thresholds.h"
@@ -19,6 +21,29 @@ class CumulativeProbit final : public Likelihood {
 
   double log_density(const Datum& datum, const double* eta) const override {
     return log_probability(datum, *eta, 1.0);
+  }
+  // log [Phi(b) - Phi(a)] = log Phi(b) + log(1 - exp(d)), d = log Phi(a) - log Phi(b), of the interval or its mirror
+  // image on the left. Narrow ones are left to log_density().
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    constexpr double narrow = 1e-3;
+    RowArray low(rows.size()), high(rows.size());
+    for (Index n = 0; n < rows.size(); ++n) {
+      const Datum datum{rows.data.y[n], 1.0};
+      const double a = thresholds_.first(datum) ? -infinity : thresholds_.below(datum) - eta(n, 0);
+      const double b = thresholds_.last(datum) ? infinity : thresholds_.above(datum) - eta(n, 0);
+      const bool left = a + b <= 0.0;
+      low[n] = left ? a : -b;
+      high[n] = left ? b : -a;
+    }
+    log_normal_cdf_each(low);
+    log_normal_cdf_each(high);
+    RowArray rest = low - high;
+    for (double& d : rest)
+      if (!(d < -narrow)) d = std::numeric_limits<double>::quiet_NaN();
+    exp_each(rest);
+    rest = 1.0 - rest;
+    log_each(rest);
+    out = high + rest;
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     if (thresholds_.last(datum)) return log_normal_cdf_derivatives(eta - thresholds_.below(datum), out);

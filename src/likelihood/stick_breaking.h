@@ -1,6 +1,9 @@
 // One of several classes, asked for one after another.
 #pragma once
 
+#include <algorithm>
+
+#include "function/elementwise.h"
 #include "likelihood/classes.h"
 #include "likelihood/composed.h"
 
@@ -18,6 +21,18 @@ class StickBreaking final : public ClassResponse<Composed> {
     const Index y = class_of(datum);
     if (y < latents()) sum.add(y, 1.0, 1.0);
     for (Index j = 0; j < y; ++j) sum.add(j, 1.0, -1.0);
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    out.setZero();
+    for (Index k = 0; k < latents(); ++k) {
+      RowArray l = eta.col(k).array();
+      log1p_exp_each(l);
+      for (Index n = 0; n < rows.size(); ++n) {
+        const Index y = class_of({rows.data.y[n], 1.0});
+        if (k == y) out[n] += std::min(eta(n, k), 0.0) - l[n];
+        if (k < y) out[n] -= std::max(eta(n, k), 0.0) + l[n];
+      }
+    }
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     require_one_latent();

@@ -20,8 +20,8 @@ class StudentResponse : public IdentityLink {
     return constant_ - 0.5 * (df_ + 1.0) * log_spread(*eta - datum.y);
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
-    RowArray spread = 1.0 + ((eta.col(0) - rows.data.y).array() / width_).square();
-    log_each(spread);
+    RowArray spread = ((eta.col(0) - rows.data.y).array() / width_).square();
+    log1p_each(spread);
     out = constant_ - 0.5 * (df_ + 1.0) * spread;
   }
   // log(1 + x^2 / w^2) is 2 Re log(x + i w) but for a constant; its k-th derivative is

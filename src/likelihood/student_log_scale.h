@@ -30,8 +30,8 @@ class StudentLogScale final : public PredictedParameter {
     const RowArray log_scale = eta.col(1).array().max(-700.0).min(700.0);
     RowArray precision = -log_scale;
     exp_each(precision);
-    RowArray spread = 1.0 + ((eta.col(0) - rows.data.y).array() * precision).square() / df_;
-    log_each(spread);
+    RowArray spread = ((eta.col(0) - rows.data.y).array() * precision).square() / df_;
+    log1p_each(spread);
     out = constant_ - log_scale - 0.5 * (df_ + 1.0) * spread;
   }
   double last_of(const Datum& datum, double mean, double variance) const override {
@@ -56,6 +56,26 @@ class StudentLogScaleLogDf final : public PredictedParameter {
   Index latents() const override { return 3; }
   std::unique_ptr<Likelihood> given(double last) const override {
     return std::make_unique<StudentLogScale>(positive_exp(last));
+  }
+  // log Gamma(x + 1 / 2) - log Gamma(x), x = df / 2, by what Stirling's formula leaves of both
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    constexpr double log_2 = 0.69314718055994530942;
+    const RowArray log_scale = eta.col(1).array().max(-700.0).min(700.0);
+    const RowArray log_x = eta.col(2).array().max(-700.0).min(700.0) - log_2;
+    RowArray x = log_x, precision = -log_scale;
+    exp_each(x);
+    exp_each(precision);
+    RowArray error(rows.size()), next = x + 0.5;
+    stirling_error_each(log_x, error);
+    out = -0.5 - log_sqrt_2pi - log_scale - error;
+    log_each(next);
+    stirling_error_each(next, error);
+    out += error;
+    RowArray rise = 0.5 / x;
+    log1p_each(rise);
+    RowArray spread = ((eta.col(0) - rows.data.y).array() * precision).square() * (0.5 / x);
+    log1p_each(spread);
+    out += x * rise - (x + 0.5) * spread;
   }
   // The constant has poles where df is -1, -3, ..; log(1 + x^2 / df) is singular at df = -x^2.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {2, {2.6, 1.0}}; }

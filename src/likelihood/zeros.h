@@ -50,13 +50,13 @@ class WithZeros : public Distributional {
   }
   double log_zero_share(const double* eta) const { return log_sigmoid().value(eta[last()]); }
   double log_rest_share(const double* eta) const { return log_sigmoid().value(-eta[last()]); }
-  /// log(1 - P), and log P where y = 0.
-  static void log_shares(const PreparedRows& rows, const ConstMatrixRef& eta, RowArray& log_rest, RowArray& log_zero) {
+  /// log(1 - P) and log P.
+  static void log_shares(const ConstMatrixRef& eta, RowArray& log_rest, RowArray& log_zero) {
     const auto x = eta.col(eta.cols() - 1).array();
     RowArray l = x;
     log1p_exp_each(l);
     log_rest = -x.max(0.0) - l;
-    log_zero = (rows.data.y.array() == 0.0).select(x.min(0.0) - l, RowArray::Constant(rows.size(), -infinity));
+    log_zero = x.min(0.0) - l;
   }
   Split::Part no_zero() const { return {&gate(), {0.0, 1.0}, last()}; }
   Split::Part a_zero() const { return {&gate(), {1.0, 1.0}, last()}; }
@@ -81,19 +81,22 @@ class ZeroInflated final : public WithZeros {
     const double zero = log_zero_share(eta);
     return std::max(zero, rest) + std::log1p(std::exp(-std::fabs(zero - rest)));
   }
+  // constants: 0, and -infinity where y > 0, which is no zero of the other kind
   PreparedRows prepare(Data data) const override {
     PreparedRows out{std::move(data)};
+    out.constants = out.data.y.unaryExpr([](double y) { return y > 0.0 ? -infinity : 0.0; });
     out.parts.push_back(base().prepare(out.data));
     return out;
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     RowArray rest, zero;
-    log_shares(rows, eta, rest, zero);
+    log_shares(eta, rest, zero);
+    zero += rows.constants.col(0).array();
     base().log_densities(rows.parts[0], eta.leftCols(last()), out);
     out += rest;
     RowArray less = zero - out;
     log1p_exp_each(less);
-    out = (rows.data.y.array() > 0.0).select(out, zero.max(out) + less);
+    out = zero.max(out) + less;
   }
   std::optional<Split> split(const Datum& datum) const override {
     if (datum.y == 0.0) return std::nullopt;
@@ -235,15 +238,16 @@ class Hurdle final : public WithZeros {
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     RowArray rest, zero;
-    log_shares(rows, eta, rest, zero);
+    log_shares(eta, rest, zero);
     base().log_densities(rows.parts[0], eta.leftCols(last()), out);
-    out += rest;
-    if (truncated_) {
-      RowArray none(rows.size());
-      base().log_densities(rows.parts[1], eta.leftCols(last()), none);
-      for (Index n = 0; n < rows.size(); ++n) out[n] -= log_one_minus_exp(none[n]);
+    RowArray none(rows.size());  // log p(0) of the base
+    if (truncated_) base().log_densities(rows.parts[1], eta.leftCols(last()), none);
+    for (Index n = 0; n < rows.size(); ++n) {
+      if (!(rows.data.y[n] > 0.0))
+        out[n] = zero[n];
+      else
+        out[n] += rest[n] - (truncated_ ? log_one_minus_exp(none[n]) : 0.0);
     }
-    out = (rows.data.y.array() > 0.0).select(out, zero);
   }
   std::optional<Split> split(const Datum& datum) const override {
     if (datum.y == 0.0) return Split{{a_zero()}};

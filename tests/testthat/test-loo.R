@@ -207,20 +207,23 @@ test_that("learned hyperparameters are those without the row: sums are close to 
   esoph <- data.frame(dose = esoph$tobgp, alc = as.numeric(esoph$alcgp), age = as.numeric(esoph$agegp))
   days <- MASS::quine[c(TRUE, FALSE), ]
   # the last number is how far the sum was off at the hyperparameters of all rows, at least
-  cases <- list(
-    list(galvi(yield ~ N + P + K + (1 | block), npk, prior = list(default = normal(0, 10), intercept = normal(55, 20))),
+  cases_with <- function(uncertainty) {
+    control <- galvi_control(uncertainty = uncertainty)
+    list(
+    list(galvi(yield ~ N + P + K + (1 | block), npk, prior = list(default = normal(0, 10), intercept = normal(55, 20)), control = control),
       npk, 0.2, 2),
-    list(galvi(distance ~ age + (1 | Subject), girls), girls, 0.01, 1.5),
-    list(galvi(dist ~ speed, cars), cars, 0.01, 1.5),
-    list(galvi(dist ~ gp(speed), cars), cars, 0.4, 2.5),
-    list(galvi(stack.loss ~ Air.Flow + Water.Temp + Acid.Conc., stackloss, student()), stackloss, 0.3, 1.5),
-    list(galvi(time ~ u * lot, clotting, Gamma("log")), clotting, 0.35, 2.5),
-    list(galvi(Days ~ Sex + Eth + Lrn, days, negbinomial()), days, 0.2, 0.5),
-    list(galvi(dose ~ alc + age, esoph, cumulative()), esoph, 0.1, 2.5),
+    list(galvi(distance ~ age + (1 | Subject), girls, control = control), girls, 0.01, 1.5),
+    list(galvi(dist ~ speed, cars, control = control), cars, 0.01, 1.5),
+    list(galvi(dist ~ gp(speed), cars, control = control), cars, 0.4, 2.5),
+    list(galvi(stack.loss ~ Air.Flow + Water.Temp + Acid.Conc., stackloss, student(), control = control), stackloss, 0.3, 1.5),
+    list(galvi(time ~ u * lot, clotting, Gamma("log"), control = control), clotting, 0.35, 2.5),
+    list(galvi(Days ~ Sex + Eth + Lrn, days, negbinomial(), control = control), days, 0.2, 0.5),
+    list(galvi(dose ~ alc + age, esoph, cumulative(), control = control), esoph, 0.1, 2.5),
     list(galvi(survival::Surv(time, status) ~ age + sex + (1 | id), kidney, lognormal(),
-      prior = list(sd = pc(1, 0.37))), kidney, 0.4, 2.5)
+      prior = list(sd = pc(1, 0.37)), control = control), kidney, 0.4, 2.5)
   )
-  for (case in cases) {
+  }
+  for (case in cases_with("factorised")) {
     fit <- case[[1L]]
     wanted <- relearned(fit, case[[2L]])
     found <- loo.galvi(fit)
@@ -232,10 +235,16 @@ test_that("learned hyperparameters are those without the row: sums are close to 
     expect_true(all(found$pointwise[, "elpd_loo"] <= with_row$pointwise[, "elpd_loo"]))
     expect_true(all(found$pointwise[, "p_loo"] >= with_row$pointwise[, "p_loo"]))
   }
+  # points and states have weights without the row
+  for (case in cases_with("auto")) {
+    fit <- case[[1L]]
+    expect_lt(abs(loo.galvi(fit)$estimates["elpd_loo", "Estimate"] - relearned(fit, case[[2L]])), 0.5,
+      label = deparse1(fit$formula))
+  }
 })
 
 test_that("to first order a row loses g' Cov g", {
-  fit <- galvi(dist ~ speed, cars)
+  fit <- galvi(dist ~ speed, cars, control = galvi_control(uncertainty = "factorised"))
   sides <- hyper_sides(fit, function(fit) row_log_density(fit, cavities(fit)))
   at <- fit$hyper_posterior
   density <- function(x) {
@@ -259,7 +268,7 @@ test_that("what is fixed, integrated over or not known stays as it was, and prin
   found <- loo.galvi(averaged)
   expect_identical(unname(found$pointwise[, "elpd_loo"]), as.vector(row_log_density(averaged, cavities(averaged))))
   expect_output(print(found), "averaged over the\\s+hyperparameters")
-  learned <- galvi(dist ~ speed, cars)
+  learned <- galvi(dist ~ speed, cars, control = galvi_control(uncertainty = "factorised"))
   expect_output(print(loo.galvi(learned)), "as they would be\\s+without it")
   learned$hyper_posterior <- NULL
   for (found in list(loo.galvi(learned), waic.galvi(learned))) {
@@ -276,7 +285,7 @@ test_that("a row of weight w is w rows with learned hyperparameters, too", {
 })
 
 test_that("waic() has the variance that hyperparameters cause, however they are known", {
-  learned <- galvi(dist ~ speed, cars)
+  learned <- galvi(dist ~ speed, cars, control = galvi_control(uncertainty = "factorised"))
   of_eta <- sum(log_density_variance(learned))
   p <- function(fit) waic.galvi(fit)$estimates["p_waic", "Estimate"]
   expect_gt(p(learned) - of_eta, 0.5)

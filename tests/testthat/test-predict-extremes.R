@@ -173,6 +173,8 @@ test_that("quantiles and intervals of two linear predictors take no time, whatev
       d$y <- model[[3]]
       fit <- galvi(list(y ~ x, as.formula(paste(model[[2]], "~ x"))), d, model[[1]])
       start <- proc.time()[["user.self"]]
+      joint <- suppressWarnings(predict(fit, d[1:3, ], interval = "prediction"))
+      fit <- galvi:::at_estimates(fit)  # with independent predictors
       interval <- suppressWarnings(predict(fit, d[1:3, ], interval = "prediction"))
       # as if little were known of the second predictor, too
       at_variance <- function(variance) {
@@ -182,13 +184,16 @@ test_that("quantiles and intervals of two linear predictors take no time, whatev
         list(q = q, reached = apply(q, 2, function(y) at("cdf", y = y)))
       }
       at <- list(at_variance(fit$posterior$variance[1:3, 2]), at_variance(1))
-      list(at = at, interval = interval, seconds = proc.time()[["user.self"]] - start)
+      list(at = at, joint = joint, interval = interval, seconds = proc.time()[["user.self"]] - start)
     })
   })
   p <- matrix(c(0.025, 0.5, 0.975), 3, 3, byrow = TRUE)
   for (name in names(found)) {
     one <- found[[name]]
     expect_lt(one$seconds, 20, label = name)
+    expect_true(all(is.finite(one$joint[, c("lwr", "upr")])), label = name)
+    # of sixty rows
+    expect_close(one$joint[, c("lwr", "upr")], one$interval[, c("lwr", "upr")], 0.2)
     expect_true(all(is.finite(one$interval[, c("lwr", "upr")])), label = name)
     for (at in one$at) {
       expect_true(all(at$reached >= p - 1e-9), label = name)

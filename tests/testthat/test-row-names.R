@@ -29,7 +29,9 @@ test_that("names are those of lm() after NA, subset and weights of zero", {
     reference <- do.call(stats::lm, args)
     fit <- do.call(galvi, args)
     for (rows in rows_of) {
-      expected <- names(suppressWarnings(rows(reference))) # simulate() of lm() draws nothing for weights of zero
+      # simulate() of lm() draws nothing for weights of zero, and lm.influence() may end in an error with them
+      expected <- tryCatch(names(suppressWarnings(rows(reference))), error = function(e) NULL)
+      if (is.null(expected) && !is.null(args$weights) && action == "na.exclude") next
       if (action == "na.exclude" && !is.null(args$weights) && (anyNA(expected) || is.unsorted(
         match(expected, names(fitted(reference)))
       ))) next # lm.influence() puts the places of weights of zero and of missing values into each other's

@@ -342,11 +342,13 @@ test_that("with a known second predictor it is the family with that number", {
     list(cbind(successes, 6 - successes) ~ x, "phi", beta_binomial(precision = fixed(7)), beta_binomial(), log(7))
   )
   prior <- list(intercept = normal(0, 3), x = normal(0, 1))
+  # q knows the second one apart from the first
+  apart <- galvi_control(uncertainty = "factorised")
   for (case in cases) {
-    one <- galvi(case[[1]], d, case[[3]], prior = prior, hyper = "fixed")
+    one <- galvi(case[[1]], d, case[[3]], prior = prior, hyper = "fixed", control = apart)
     second <- as.formula(paste(case[[2]], "~ 1"))
     held <- c(prior, stats::setNames(list(list(intercept = normal(case[[5]], 1e-7))), case[[2]]))
-    two <- galvi(list(case[[1]], second), d, case[[4]], prior = held, hyper = "fixed")
+    two <- galvi(list(case[[1]], second), d, case[[4]], prior = held, hyper = "fixed", control = apart)
     expect_close(two$elbo, one$elbo, 1e-6)
     expect_close(coef(two)[1:2], coef(one), tol$optimum)
     # times have no mean where the parameter may be anything
@@ -358,6 +360,11 @@ test_that("with a known second predictor it is the family with that number", {
       expect_close(ours, predict(one, d[1:3, ], type = "survival", times = at, interval = "credible"), 1e-3)
       limits <- suppressWarnings(predict(two, d[1:3, ], interval = "credible"))
       expect_close(limits[, -1], suppressWarnings(predict(one, d[1:3, ], interval = "credible"))[, -1], 1e-3)
+      # of weighted points, too, whose own mean is finite
+      joint <- update(two, control = galvi_control(uncertainty = "auto"))
+      expect_identical(uncertainty_method(joint), "points")
+      expect_warning(infinite <- predict(joint), "infinite", class = "galvi_warning_numeric")
+      expect_identical(unname(infinite), rep(Inf, n))
     } else {
       expect_close(predict(two), predict(one), tol$optimum)
     }
@@ -528,6 +535,8 @@ test_that("zeros have an intercept of their own where no formula says more", {
   expect_identical(names(coef(fit)), c("(Intercept)", "ment", "zi_(Intercept)"))
   written <- galvi(list(art ~ ment, zi ~ 1), b, "zero_inflated_poisson")
   expect_identical(written$elbo, fit$elbo)
+  joint <- fit
+  fit <- galvi(art ~ ment, b, zero_inflated(), control = galvi_control(uncertainty = "factorised"))
   expect_close(predict(fit, b[1, ], dpar = "zi"), gaussian_expectation(
     plogis, coef(fit)[["zi_(Intercept)"]], vcov(fit)["zi_(Intercept)", "zi_(Intercept)"]
   ), tol$expectation)
@@ -540,8 +549,16 @@ test_that("zeros have an intercept of their own where no formula says more", {
   draws <- plogis(-rnorm(4e5, coef(fit)[[3]], sqrt(vcov(fit)[3, 3]))) * exp(rnorm(4e5, eta$fit, eta$se.fit))
   expect_equal(unname(interval[1, -1]), unname(quantile(draws, c(0.025, 0.975))), tolerance = 2e-3)
   expect_identical(interval[, "fit"], predict(fit, b[1:2, ]))
-  expect_true(all(is.finite(residuals(fit, "quantile")), is.finite(residuals(fit, "pearson"))))
-  expect_true(all(unlist(simulate(fit, 2, seed = 2)) %in% 0:100))
+  # the posterior of both is that of draws
+  u <- rep(coef(joint), each = 4e5) + matrix(rnorm(12e5), 4e5) %*% chol(vcov(joint))
+  draws <- plogis(-u[, 3]) * exp(drop(u[, 1:2] %*% c(1, b$ment[1])))
+  wide <- predict(joint, b[1:2, ], interval = "credible")
+  expect_equal(unname(wide[1, -1]), unname(quantile(draws, c(0.025, 0.975))), tolerance = 1e-2)
+  expect_identical(wide[, "fit"], predict(joint, b[1:2, ]))
+  for (fit in list(joint, fit)) {
+    expect_true(all(is.finite(residuals(fit, "quantile")), is.finite(residuals(fit, "pearson"))))
+    expect_true(all(unlist(simulate(fit, 2, seed = 2)) %in% 0:100))
+  }
 })
 
 test_that("a positive response with zeros has quantile residuals", {
@@ -600,7 +617,7 @@ test_that("estimates are near those of maximum likelihood", {
   flat <- normal(0, 20)
   prior <- list(intercept = flat, default = flat)
   compare <- function(formulas, family, theirs, prior) {
-    ours <- coef(galvi(formulas, b, family, prior = prior))
+    ours <- coef(galvi(formulas, b, family, prior = prior, control = galvi_control(uncertainty = "factorised")))
     sd <- sqrt(diag(stats::vcov(theirs, full = TRUE)))[seq_along(ours)]
     off <- abs(ours - unlist(glmmTMB::fixef(theirs)[c("cond", "zi", "disp")])[seq_along(ours)]) / sd
     expect_lt(max(off[1:6]), 0.3)
@@ -710,12 +727,14 @@ test_that("a predicted Weibull shape is a shape for each group, also for times b
     pweibull(at, 1 / theirs[1, k], exp(theirs[2, k]), lower.tail = FALSE)
   }))), tolerance = 0.05)
   # the integral over both, beyond the reference too
-  m <- fit$posterior$mean[1, ]
-  v <- fit$posterior$variance[1, ]
+  apart <- update(fit, control = galvi_control(uncertainty = "factorised"))
+  m <- apart$posterior$mean[1, ]
+  v <- apart$posterior$variance[1, ]
   direct <- gaussian_expectation(function(b) vapply(b, function(b) {
     gaussian_expectation(function(a) exp(-exp(a + exp(b) * log(6 / 3))), m[1], v[1])
   }, 0), m[2], v[2])
-  expect_close(survived[1, 3], direct, tol$expectation)
+  expect_close(predict(apart, d[1, ], type = "survival", times = 6)[1, 1], direct, tol$expectation)
+  expect_close(survived[1, 3], direct, 5e-3)
   new <- data.frame(g = factor("a", levels(d$g)), time = 6, event = 1)
   expect_true(is.finite(predict(fit, new, type = "density")))
   # curves of both groups, and at the typical one
@@ -731,8 +750,10 @@ test_that("positive responses with zeros may be log-normal", {
   set.seed(9)
   d <- data.frame(x = runif(300))
   d$y <- rlnorm(300, 1 + d$x, 0.5) * rbinom(300, 1, 0.7)
-  fit <- galvi(list(y ~ x, hu ~ x), d, hurdle(lognormal()))
-  positive <- galvi(y ~ x, d[d$y > 0, ], lognormal())
+  # a fit of each part apart
+  apart <- galvi_control(uncertainty = "factorised")
+  fit <- galvi(list(y ~ x, hu ~ x), d, hurdle(lognormal()), control = apart)
+  positive <- galvi(y ~ x, d[d$y > 0, ], lognormal(), control = apart)
   expect_close(coef(fit)[1:2], coef(positive), tol$optimum)
   expect_close(family_parameter(fit, "sigma"), family_parameter(positive, "sigma"), tol$optimum)
   expect_close(predict(fit), (1 - predict(fit, dpar = "hu")) * predict(positive, d), tol$optimum)

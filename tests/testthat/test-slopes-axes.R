@@ -82,7 +82,8 @@ test_that("what is shown is a function of one covariance", {
 
 test_that("excluded effects leave those of the columns as typed", {
   d <- transform(growth(), x = x + 30)
-  fit <- galvi(y ~ x + (x | g), d, prior = wide)
+  # variances are sums of these at the estimated hyperparameters
+  fit <- galvi(y ~ x + (x | g), d, prior = wide, control = galvi_control(uncertainty = "factorised"))
   fixed <- predict(fit, d, re_formula = NA)
   effects <- ranef(fit)[[1]]
   only <- predict(fit, d, re_formula = ~ (0 + x | g))

@@ -263,7 +263,8 @@ test_that("survival probabilities, quantiles and means are integrals over the po
     loglogistic = function(h) (pi / h) / sin(pi / h)
   )
   for (name in names(above)) {
-    fit <- galvi(Surv(time, event) ~ sex, d, name)
+    joint <- galvi(Surv(time, event) ~ sex, d, name)
+    fit <- at_estimates(joint)
     h <- fit$hyper$estimate[grepl(name, fit$hyper$name)]
     eta <- predict(fit, new, type = "link", se.fit = TRUE)
     expected <- t(mapply(function(m, s) vapply(times, function(time) {
@@ -287,6 +288,17 @@ test_that("survival probabilities, quantiles and means are integrals over the po
     expect_equal(predict(fit, new), mean, tolerance = 1e-9)
     ends <- predict(fit, new, type = "survival", times = c(0, Inf))
     expect_equal(ends, cbind(c(1, 1), c(0, 0)), ignore_attr = TRUE)
+    if (name == "exponential") next
+    # by default they are sums over weighted points
+    expect_identical(uncertainty_method(joint), "points")
+    w <- joint$points$weight
+    h <- hyper_at_points(joint)[, joint$points$at]
+    eta <- fixed_at_points(joint) %*% rbind(1, new$sex)
+    expected <- vapply(times, function(time) colSums(w * above[[name]](time, eta, h)), numeric(2))
+    expect_close(predict(joint, new, type = "survival", times = times), expected, 1e-9)
+    expect_close(predict(joint, new), colSums(w * exp(eta) * mean_of_one[[name]](h)), 1e-9)
+    ends <- predict(joint, new, type = "survival", times = c(0, Inf))
+    expect_identical(unname(ends), cbind(c(1, 1), c(0, 0)))
   }
 })
 

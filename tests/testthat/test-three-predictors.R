@@ -185,8 +185,10 @@ test_that("zi and shape have formulas of their own, in any order, and priors, na
     expect_close(at$fit[1], mean(if (k == "shape") exp(draw) else plogis(draw)), 1e-3)
   }
   # the mean is that of the counts that are no extra zeros, times their share
-  mu <- predict(fit, d[1:4, ], type = "link", dpar = "mu", se.fit = TRUE)
-  expect_close(predict(fit, d[1:4, ]), exp(mu$fit + mu$se.fit^2 / 2) * (1 - predict(fit, d[1:4, ], dpar = "zi")))
+  apart <- update(fit, control = galvi_control(uncertainty = "factorised"))
+  mu <- predict(apart, d[1:4, ], type = "link", dpar = "mu", se.fit = TRUE)
+  expect_close(predict(apart, d[1:4, ]), exp(mu$fit + mu$se.fit^2 / 2) * (1 - predict(apart, d[1:4, ], dpar = "zi")))
+  expect_close(predict(fit, d[1:4, ]), predict(apart, d[1:4, ]), 0.02)
   limits <- predict(fit, d[1:2, ], interval = "credible")
   draws <- rstantools::posterior_epred(fit, d[1:2, ], ndraws = 4000)
   expect_close(limits[, -1], t(apply(draws, 2, quantile, c(0.025, 0.975))), 0.1)
@@ -197,7 +199,9 @@ test_that("zi and shape have formulas of their own, in any order, and priors, na
   changed <- update(fit, . ~ . - x)
   expect_identical(names(coef(changed)), names[-2])
   expect_output(print(fit), "shape: log link, zi: logit link")
-  expect_output(print(fit), "covariances between coefficients of mu, shape and zi")
+  expect_match(uncertainty_line(fit), "by linear response, for all predictors and .* together")
+  expect_match(uncertainty_line(apart), "the predictors as independent: they may be too small")
+  expect_output(print(summary(fit)), "Standard deviations and intervals: by linear response")
 })
 
 test_that("nu needs sigma, which is an intercept without a formula; a number beside a formula is an error", {
@@ -207,8 +211,10 @@ test_that("nu needs sigma, which is an intercept without a formula; a number bes
   both <- galvi(list(y ~ x, nu ~ 1, sigma ~ w), d, student())
   expect_lt(abs(coef(both)[["sigma_w"]] - 0.4), 3 * sqrt(vcov(both)["sigma_w", "sigma_w"]))
   # with hardly any uncertainty of nu it is the model with that number
-  known <- galvi(list(y ~ x, sigma ~ w), d, student(df = fixed(6)))
-  same <- galvi(list(y ~ x, sigma ~ w, nu ~ 1), d, student(), prior = list(nu = list(intercept = normal(log(6), 1e-6))))
+  apart <- galvi_control(uncertainty = "factorised")
+  known <- galvi(list(y ~ x, sigma ~ w), d, student(df = fixed(6)), control = apart)
+  same <- galvi(list(y ~ x, sigma ~ w, nu ~ 1), d, student(), control = apart,
+    prior = list(nu = list(intercept = normal(log(6), 1e-6))))
   expect_close(same$elbo, known$elbo, 1e-6)
   expect_close(coef(same)[1:4], coef(known), 1e-5)
   expect_error(galvi(list(y ~ x, nu ~ 1), d, student(df = 5)), "`df`.*`nu`", class = "galvi_error_family")

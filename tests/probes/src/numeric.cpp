@@ -192,6 +192,7 @@ Rcpp::NumericVector probe_elementwise(std::string name, Rcpp::NumericVector x, R
   const std::map<std::string, std::pair<InPlace, InPlace>> functions = {
       {"exp", {exp_each, portable::exp_each}},
       {"log", {log_each, portable::log_each}},
+      {"log1p", {log1p_each, portable::log1p_each}},
       {"log1p_exp", {log1p_exp_each, portable::log1p_exp_each}},
       {"log_normal_cdf", {log_normal_cdf_each, portable::log_normal_cdf_each}}};
   if (name == "log_rising")
