@@ -80,7 +80,8 @@ test_that("sds of cumulative() are polr() ones with the thresholds integrated ov
   }
   # thresholds belong to the means of the columns in the core: their uncertainty is hardly that of the slopes
   expect_true(all(sd_of(known) > 0.97 * se & sd_of(known) < 1.01 * se))
-  expect_output(print(summary(known)), "intervals take .* as known:\\s+they may be too small")
+  said <- gsub("\\s+", " ", paste(capture.output(print(summary(known))), collapse = " "))
+  expect_match(said, "intervals take thresholds as known: they may be too small")
   expect_no_match(paste(capture.output(print(summary(given))), collapse = " "), "as known")
 })
 

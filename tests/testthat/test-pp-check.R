@@ -67,7 +67,7 @@ test_that("waic() is that of draws from the posterior", {
   skip_if_not_installed("loo")
   set.seed(1)
   fits <- c(other_fits()[c("gaussian", "binary", "two", "ordered")], list(counts = glm_twins()$poisson$ours))
-  for (fit in fits) {
+  for (fit in lapply(fits, at_estimates)) {
     m <- fit$posterior$mean
     sd <- sqrt(fit$posterior$variance)
     draws <- t(replicate(4000, row_log_density(fit, list(mean = m + sd * rnorm(length(m)), variance = 0 * m))))
@@ -79,7 +79,7 @@ test_that("waic() is that of draws from the posterior", {
     expect_equal(ours$estimates[, "Estimate"], theirs$estimates[, "Estimate"], tolerance = 0.05)
   }
   # the variance of log N(y | eta, s^2) in closed form
-  fit <- fits$gaussian
+  fit <- at_estimates(fits$gaussian)
   fit$hyper_posterior <- NULL
   r <- fit$model$y - fit$posterior$mean[, 1]
   v <- fit$posterior$variance[, 1] / sigma(fit)^2
