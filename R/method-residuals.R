@@ -240,8 +240,8 @@ tail_beyond_entry <- function(fit, marginals, from_above, y, entry) {
 #' posterior mean moves if the row is left out. The model is not fitted again: see [loo()][loo.galvi].
 #'
 #' @details
-#' Let v be the posterior variance of the linear predictor of a row at the estimated hyperparameters, and alpha and lambda the elements of
-#' `fit$posterior` for this row (the slope and the curvature of its site, see [galvi-fit]).
+#' Let v be the posterior variance of the linear predictor of a row at the estimated hyperparameters, and alpha and
+#' lambda the elements of `fit$posterior` for this row (the slope and the curvature of its site, see [galvi-fit]).
 #' * `hatvalues()` are h = lambda v, the proportion of the information on the linear predictor that comes from the row
 #'   itself. They sum to the effective number of parameters.
 #' * `cooks.distance()` is (m - m')' V^-1 (m - m') / sum(h) = alpha^2 v / (1 - h)^2 / sum(h), where m and V are the

@@ -617,7 +617,9 @@ test_that("estimates are near those of maximum likelihood", {
   flat <- normal(0, 20)
   prior <- list(intercept = flat, default = flat)
   compare <- function(formulas, family, theirs, prior) {
-    ours <- coef(galvi(formulas, b, family, prior = prior, control = galvi_control(uncertainty = "factorised")))
+    # of independent predictors, nearer to the mode than the means of the joint posterior
+    apart <- galvi_control(uncertainty = "factorised")
+    ours <- coef(galvi(formulas, b, family, prior = prior, control = apart))
     sd <- sqrt(diag(stats::vcov(theirs, full = TRUE)))[seq_along(ours)]
     off <- abs(ours - unlist(glmmTMB::fixef(theirs)[c("cond", "zi", "disp")])[seq_along(ours)]) / sd
     expect_lt(max(off[1:6]), 0.3)
