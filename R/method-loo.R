@@ -25,6 +25,10 @@
 #' about 2 with four or five. Where the posterior is a mixture of states (`hyper = "integrate"`, and the default of
 #' gaussian and many mixed models), the weights of the hyperparameter values are those without the observation instead.
 #'
+#' Where the posterior is weighted points (`vignette("uncertainty")`), no site is used: the weight of each point is
+#' divided by its density of y_n, unless this leaves fewer than 100 effective points, in which case row n is predicted
+#' as described above. `cavity` and `leverage` are always those of the sites.
+#'
 #' Some hyperparameters have no known posterior: those at the end of their range, those that the data do not determine,
 #' elements of arrays such as inducing points and loadings, all where more than 30 are learned or learning has not
 #' converged, and all after [add_data()]. These keep their values, and `print()` names them. Leave-one-out predictions
@@ -50,7 +54,7 @@
 #'   \item{`leverage`}{lambda v, the proportion of the information on eta_n that comes from the row itself (the largest,
 #'     if there are several linear predictors), see [hatvalues()][hatvalues.galvi].}
 #'   \item{`hyper`}{a list: the names of learned hyperparameters that are `counted` as described above, and of those
-#'     that are `left_out`; `averaged`, TRUE for mixtures of states.}
+#'     that are `left_out`; `averaged`, TRUE for mixtures of states and for weighted points.}
 #' }
 #' There are no Pareto k values, because no draws are used. `plot()` shows the leverages instead: where one is above 0.5
 #' the row itself is more than half of what is known there.
