@@ -170,12 +170,14 @@ never_finite <- function(fit, what) {
 }
 
 # f at the mean of the points' coefficients and hyperparameters.
-of_means <- function(points, f) {
+of_means <- function(points, f) average_points(at_mean(points), f)
+
+at_mean <- function(points) {
   mean <- function(x) matrix(crossprod(x, points$weight), 1L)
   points$coefficients <- lapply(points$coefficients, mean)
   points$hyper <- mean(points$hyper)
   points$weight <- 1
-  average_points(points, f)
+  points
 }
 
 #' @param at Which rows; those of a state of points are `state$rows`, again and again.
@@ -193,7 +195,7 @@ state_moment <- function(fit, state, what, at, size, y, probability, censoring, 
     size = if (is.null(size)) rep(1, n) else rep_len(size, max(at))[all],
     y = if (is.null(y)) numeric(n) else rep_len(y, max(at))[all],
     mean = state$mean[own, , drop = FALSE], variance = state$variance[own, , drop = FALSE],
-    what = what, probability = if (is.null(probability)) 0.5 else probability,
+    what = what, probability = if (is.null(probability)) 0.5 else rep_len(probability, max(at))[all],
     censoring = take_rows_of(censoring, all), counts = take_rows_of(counts, all)
   ))
 }
@@ -202,23 +204,15 @@ state_moment <- function(fit, state, what, at, size, y, probability, censoring, 
 #' @param of As in response_moment().
 #' @noRd
 mixture_response_quantile <- function(fit, states, of, p) {
-  ends <- vapply(states, of("quantile"), numeric(nrow(states[[1L]]$mean)))
-  ends <- matrix(ends, ncol = length(states))
-  lower <- row_min(ends)
-  upper <- row_max(ends)
-  cdf <- function(x, at) {
-    y <- numeric(length(lower))
-    y[at] <- x
-    at_rows <- lapply(states, function(state) {
-      state$weight <- if (length(state$weight) > 1L) state$weight[at] else state$weight
-      state
-    })
-    average_states(at_rows, of("cdf", at, y))
-  }
-  open <- is.finite(lower) & is.finite(upper)
-  upper[!open] <- lower[!open]
-  if (is_discrete(fit)) return(least_whole(cdf, lower, upper, p))
-  rising_root(function(x, at) cdf(x, at) - p, lower, upper)
+  n <- nrow(states[[1L]]$mean)
+  heaviest <- states[[which.max(vapply(states, function(state) mean(state$weight), 0))]]
+  p <- rep_len(p, n)
+  cdf <- function(x, at) average_states(lapply(states, state_rows, at), of("cdf", at, replace(numeric(n), at, x)))
+  quantiles <- function(p, at) of("quantile", at, probability. = replace(numeric(n), at, p))
+  ends <- quantile_bracket(fit, p, cdf,
+    one = function(p, at) quantiles(p, at)(heaviest),
+    all = function(p, at) row_range(matrix(vapply(states, quantiles(p, at), numeric(length(at))), length(at))))
+  quantile_between(fit, ends, p, cdf)
 }
 
 #' The same where the posterior is points, of which some hundred are enough beside the noise of a response
@@ -227,22 +221,64 @@ point_response_quantile <- function(fit, points, of, p) {
   points <- thinned_points(points)
   n <- nrow(points$offset)
   p <- rep_len(p, n)
-  ends <- by_point_rows(points, function(own, at) {
-    row_range(point_values(own, at, of("quantile", probability. = p)))
-  })
-  cdf <- function(x, at) {
-    y <- numeric(n)
-    y[at] <- x
+  average <- function(points, at, f) {
     average_points(point_rows(points, at), function(state) {
       state$rows <- at[state$rows]
-      of("cdf", y. = y)(state)
+      f(state)
     })
   }
+  cdf <- function(x, at) average(points, at, of("cdf", y. = replace(numeric(n), at, x)))
+  quantiles <- function(p, at) of("quantile", probability. = replace(numeric(n), at, p))
+  ends <- quantile_bracket(fit, p, cdf,
+    one = function(p, at) average(at_mean(points), at, quantiles(p, at)),
+    all = function(p, at) {
+      by_point_rows(point_rows(points, at), function(own, some) {
+        row_range(point_values(own, at[some], quantiles(p, at)))
+      })
+    })
+  quantile_between(fit, ends, p, cdf)
+}
+
+#' Limits between which quantiles of a mixture are, N x 2
+#'
+#' They are quantiles of one of its parts, at probabilities on both sides of p. Where the mixture's is not between them,
+#' it is in the range of those of all parts, which takes longer.
+#' @param one,all one(p, at): quantiles of a part in the rows `at`; all(p, at): the least and the largest of all parts.
+#' @noRd
+quantile_bracket <- function(fit, p, cdf, one, all) {
+  ends <- matrix(NA_real_, length(p), 2L)
+  # P(Y < y) < p <= P(Y <= y) at the least whole number y and those below and above it
+  below <- function(y, at) if (is_discrete(fit)) y == 0 | cdf(y - 1, at) < p[at] else cdf(y, at) < p[at]
+  above <- function(y, at) cdf(y, at) >= p[at]
+  for (side in 1:2) {
+    for (shift in c(1, 4)) {
+      at <- which(is.na(ends[, side]))
+      if (!length(at)) next
+      y <- one(stats::plogis(stats::qlogis(p[at]) + c(-shift, shift)[side]), at)
+      known <- is.finite(y)
+      at <- at[known]
+      y <- y[known]
+      found <- if (length(at)) which(list(below, above)[[side]](y, at))
+      ends[at[found], side] <- y[found]
+    }
+  }
+  left <- which(is.na(rowSums(ends)))
+  if (length(left)) ends[left, ] <- all(p[left], left)
+  ends
+}
+
+quantile_between <- function(fit, ends, p, cdf) {
   lower <- ends[, 1L]
-  upper <- ends[, 2L]
-  upper[!is.finite(lower) | !is.finite(upper)] <- lower[!is.finite(lower) | !is.finite(upper)]
+  upper <- ifelse(is.finite(lower) & is.finite(ends[, 2L]), ends[, 2L], lower)
   if (is_discrete(fit)) return(least_whole(cdf, lower, upper, p))
   rising_root(function(x, at) cdf(x, at) - p[at], lower, upper)
+}
+
+#' Some rows of a state
+#' @noRd
+state_rows <- function(state, at) {
+  if (length(state$weight) > 1L) state$weight <- state$weight[at]
+  state
 }
 
 row_range <- function(x) cbind(row_min(x), row_max(x))

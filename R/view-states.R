@@ -125,8 +125,10 @@ normal_mixture_quantile <- function(mean, sd, weight, p) {
   )
 }
 
-#' Roots of rising functions, one for each element, between `lower` and `upper`: regula falsi with the Illinois
-#' rule, and bisection where that is slow
+#' Roots of rising functions, one for each element, between `lower` and `upper`
+#'
+#' Inverse quadratic interpolation where it is safe, else bisection (Chandrupatla 1997, Advances in Engineering Software
+#' 28, 145-149). The root is between a and b, and c was given up last.
 #'
 #' @param f f(x, at): values at x of the functions with numbers `at`.
 #' @noRd
@@ -134,30 +136,29 @@ rising_root <- function(f, lower, upper, tolerance = 1e-9) {
   at <- which(upper > lower)
   out <- lower
   if (!length(at)) return(out)
-  a <- lower[at]
-  b <- upper[at]
-  fa <- f(a, at)
-  fb <- f(b, at)
-  out[at] <- ifelse(fa >= 0, a, b)
-  open <- fa < 0 & fb > 0
+  now <- list(a = lower[at], b = upper[at], fa = f(lower[at], at), fb = f(upper[at], at), t = rep(0.5, length(at)))
+  out[at] <- ifelse(now$fa >= 0, now$a, now$b)
+  open <- now$fa < 0 & now$fb > 0
   for (step in seq_len(200L)) {
     if (!any(open)) break
     at <- at[open]
-    a <- a[open]
-    b <- b[open]
-    fa <- fa[open]
-    fb <- fb[open]
-    x <- if (step %% 3L == 0L) (a + b) / 2 else (a * fb - b * fa) / (fb - fa)
-    x <- ifelse(is.finite(x) & x > a & x < b, x, (a + b) / 2)
+    now <- lapply(now, `[`, open)
+    x <- now$a + now$t * (now$b - now$a)
     fx <- f(x, at)
-    low <- fx < 0
-    # the end that stays counts half, so that it moves soon
-    fb <- ifelse(low, fb / 2, fx)
-    fa <- ifelse(low, fx, fa / 2)
-    a <- ifelse(low, x, a)
-    b <- ifelse(low, b, x)
-    out[at] <- x
-    open <- b - a > tolerance * (abs(a) + abs(b) + 1e-300) & abs(fx) > 1e-12
+    same <- (fx < 0) == (now$fa < 0)
+    c <- ifelse(same, now$a, now$b)
+    fc <- ifelse(same, now$fa, now$fb)
+    b <- ifelse(same, now$b, now$a)
+    fb <- ifelse(same, now$fb, now$fa)
+    out[at] <- ifelse(abs(fx) <= abs(fb), x, b)
+    width <- tolerance * (abs(x) + abs(b) + 1e-300)
+    xi <- (x - b) / (c - b)
+    phi <- (fx - fb) / (fc - fb)
+    smooth <- phi^2 < xi & (1 - phi)^2 < 1 - xi
+    t <- fx / (fb - fx) * fc / (fb - fc) + (c - x) / (b - x) * fx / (fc - fx) * fb / (fc - fb)
+    least <- pmin(0.5, width / (2 * abs(b - x)))
+    now <- list(a = x, b = b, fa = fx, fb = fb, t = pmin(1 - least, pmax(least, ifelse(smooth & is.finite(t), t, 0.5))))
+    open <- abs(b - x) > width & abs(fx) > 1e-12
   }
   out
 }
