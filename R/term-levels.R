@@ -11,7 +11,7 @@
 #' by = x)` is a random slope of `x`. Levels of `newdata` are matched to those of the data as text, so numbers, text and
 #' factors can be mixed.
 #'
-#' The effect of a new level in `newdata` is predicted from its prior: mean zero and the estimated variance.
+#' The effect of a new level in `newdata` is predicted from its prior: mean zero and the variance of the groups.
 #' [ranef()][ranef.galvi] returns the posterior of the effects, [VarCorr()][VarCorr.galvi] their standard deviation, and
 #' `predict(fit, type = "terms")` their contribution to each row.
 #'

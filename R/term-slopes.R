@@ -21,7 +21,7 @@
 #' prints them; [ranef()][ranef.galvi] returns the effects. With `||` all effects are uncorrelated, also those of the
 #' levels of a factor, as in glmmTMB and brms.
 #'
-#' The effects of a level of `g` that was not observed are predicted from their prior, with mean zero and the estimated
+#' The effects of a level of `g` that was not observed are predicted from their prior, with mean zero and covariance
 #' S. `re_formula` in [predict()][predict.galvi] excludes random effects from predictions.
 #'
 #' Without a prior of standard deviations or correlations the fit does not depend on where x is zero: the effects are
