@@ -143,6 +143,9 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
 #' @noRd
 point_response <- function(fit, points, what, of, size, probability) {
   if (what %in% c("mean", "mean_variance", "variance") && never_finite(fit, what)) return(rep(Inf, nrow(points$offset)))
+  # distribution functions take a microsecond, and for many rows some hundred points are enough
+  slow <- what %in% c("cdf", "upper") && nrow(points$offset) * length(points$weight) > rows_by_points
+  if (slow) points <- thinned_points(points)
   if (what %in% c("mean", "cdf", "upper")) return(average_states(points, of(what)))
   if (what == "quantile") {
     return(point_response_quantile(fit, points, of, if (is.null(probability)) 0.5 else probability))
