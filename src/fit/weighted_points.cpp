@@ -76,7 +76,7 @@ class JointDensity {
     return x;
   }
 
-  /// X: S x (L + m). -infinity where there is no density.
+  /// X: S x (L + m). -infinity where the density is zero.
   Vector operator()(const Matrix& X) {
     const Index S = X.rows(), L = unknowns_.size(), m = X.cols() - L;
     Vector out(S);
