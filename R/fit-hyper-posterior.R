@@ -85,7 +85,7 @@ hyper_at_level <- function(fit, level) {
 #' @noRd
 missing_limits <- function(fit) {
   lacking <- fit$hyper$status == "learned" & is.na(fit$hyper$lwr)
-  at_end <- fit$hyper$status == "at bound"
+  at_end <- fit$hyper$status == "at bound" & is.na(fit$hyper$lwr)
   said <- function(which, text) if (any(which)) sprintf(text, quote_names(fit$hyper$name[which], "", 5L))
   table <- fit$model$hyper
   c(

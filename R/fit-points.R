@@ -350,16 +350,19 @@ fixed_at_points <- function(fit) {
 #' @noRd
 hyper_at_points <- function(fit) reported_hyper(fit$model, point_hyper(fit))
 
-#' Quantiles of all hyperparameters as users see them: H x length(probs), NA where nothing is known and at bounds
+#' Quantiles of all hyperparameters as users see them: H x length(probs), NA where nothing is known
+#'
+#' With weak priors an estimate at the end of its range, as a variance of zero, has a posterior; curvature alone says
+#' nothing there.
 #' @noRd
 hyper_limits <- function(fit, probs) {
-  at_bound <- which(!in_array(fit$model$hyper))[fit$hyper$status == "at bound"]
   if (!has_points(fit)) {
     out <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, probs)
-    out[at_bound, ] <- NA_real_
+    at_bound <- which(!in_array(fit$model$hyper))[fit$hyper$status == "at bound"]
+    if (is.null(fit$states)) out[at_bound, ] <- NA_real_
     return(out)
   }
-  at <- setdiff(fit$points$at, at_bound)
+  at <- fit$points$at
   out <- matrix(NA_real_, length(fit$posterior$hyper), length(probs))
   if (!length(at)) return(out)
   theta <- hyper_at_points(fit)[, at, drop = FALSE]

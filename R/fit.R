@@ -259,7 +259,8 @@ hyper_table <- function(core, result) {
   changed <- shown %in% reported_positions(core)
   range <- function(x) ifelse(is_relative(hyper) | changed, NA_real_, as.numeric(x))
   quantiles <- hyper_quantiles(result$hyper_posterior, core, result$hyper, c(0.025, 0.975))[shown, , drop = FALSE]
-  quantiles[status == "at bound", ] <- NA_real_
+  # curvature says nothing at the end of a range
+  if (is.null(result$states)) quantiles[status == "at bound", ] <- NA_real_
   data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
     estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = quantiles[, 1L], upr = quantiles[, 2L], lower = range(hyper$lower),

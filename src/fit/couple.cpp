@@ -155,7 +155,7 @@ bool takes_response(double N, double D, double K) {
 /// The covariance by linear response, which adds what the Gaussian leaves out of skew posteriors. Empty where
 /// it is not known: sds that differ by many orders of magnitude, posteriors far from every Gaussian.
 std::optional<Matrix> response_covariance(Context& context, const Rows& rows, const CoupledPosterior& q) {
-  constexpr Index points = 100;
+  constexpr Index points = 400;
   if (!inverse_covariance(context, q.covariance)) return std::nullopt;
   Matrix z(2 * points, rows.latents());
   z.topRows(points) =

@@ -277,5 +277,5 @@ test_that("too many hyperparameters are refused with what to do, and weak priors
   expect_error(galvi(y ~ gp(V1) + gp(V2), d, hyper = "integrate", control = galvi_control(hyper_design = "grid")),
     class = "galvi_error_argument")
   fit <- mixed_fit()
-  expect_true("iid(g).variance" %in% names(fit$prior))
+  expect_true("iid(g).sd" %in% names(fit$prior))
 })
