@@ -372,6 +372,11 @@ FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& t
   if ((plan.learn || plan.joint_uncertainty) && !out.stop) {
     trace.settle({out.fit.hyper, q.start(), q->elbo});
     const Stop late = until_stopped(model, [&] { find_uncertainty(model, table, plan, out); });
+    // what was not finished is not kept
+    if (late) {
+      out.states.clear();
+      out.uncertainty = {};
+    }
     // without intervals a fit is complete, not so without the integration that it was asked for
     if (late.reason != Stop::time || !plan.integrate.empty()) out.stop = {late.reason, late.failure, true};
   }
