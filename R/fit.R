@@ -18,8 +18,9 @@
 #'     variances. Intervals are quantiles of the joint posterior of coefficients and hyperparameters where the fit has
 #'     it, with weak priors for what has none: half_normal(10 s) for standard deviations of groups, s being that of the
 #'     predictor (see [priors]), and log-normal for other positive numbers. Elsewhere they are normal on the scale of the
-#'     search (the logarithm of positive parameters), from the Hessian at the estimate. Intervals are NA for hyperparameters at the end of their range, for those that the data do
-#'     not determine, and where more than 30 are learned; ranges are NA for thresholds and correlations after
+#'     search (the logarithm of positive parameters), from the Hessian at the estimate, and NA for hyperparameters at the
+#'     end of their range. They are also NA for those that the data do not determine, and where more than 30 are learned;
+#'     ranges are NA for thresholds and correlations after
 #'     the first.}
 #'   \item{`elbo`}{the evidence bound in nats: a lower bound on the log marginal likelihood. It does not include
 #'     `log_prior`, the log prior density of the hyperparameters.}
@@ -259,7 +260,7 @@ hyper_table <- function(core, result) {
   changed <- shown %in% reported_positions(core)
   range <- function(x) ifelse(is_relative(hyper) | changed, NA_real_, as.numeric(x))
   quantiles <- hyper_quantiles(result$hyper_posterior, core, result$hyper, c(0.025, 0.975))[shown, , drop = FALSE]
-  # curvature says nothing at the end of a range
+  # where an estimate is at the end of its range, the curvature there gives no interval
   if (is.null(result$states)) quantiles[status == "at bound", ] <- NA_real_
   data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
