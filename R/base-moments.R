@@ -157,10 +157,11 @@ row_max <- function(x) do.call(pmax, lapply(seq_len(ncol(x)), function(j) x[, j]
 
 #' Quantiles of weighted values, by linear interpolation of the middles of their steps
 #'
-#' @param values,weights N x Z.
+#' @param values N x Z. weights: N x Z, or Z numbers for every row.
 #' @return N x length(probs).
 #' @noRd
 weighted_quantiles <- function(values, weights, probs) {
+  if (!is.matrix(weights)) weights <- matrix(weights, nrow(values), ncol(values), byrow = TRUE)
   out <- vapply(seq_len(nrow(values)), function(i) {
     sorted <- order(values[i, ])
     below <- cumsum(weights[i, sorted])

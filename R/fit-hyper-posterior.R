@@ -47,7 +47,7 @@ hyper_quantiles <- function(posterior, core, values, probs) {
   if (length(together)) {
     sample <- hyper_points(posterior, even_points(8192L, length(posterior$free)))
     theta <- reported_hyper(core, natural_hyper(core, values, sample$x))[, together, drop = FALSE]
-    out[together, ] <- weighted_quantiles(t(theta), rep(1, ncol(theta)) %o% sample$weight, probs)
+    out[together, ] <- weighted_quantiles(t(theta), sample$weight, probs)
     # nothing is known of what is at the end of its range
     ends <- replace(rep(FALSE, length(values)), setdiff(posterior$at, free), TRUE)
     gone <- reported_bounds(core, values, ends)

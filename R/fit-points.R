@@ -291,7 +291,7 @@ point_values <- function(points, at, f) matrix(as.numeric(f(points_state(points,
 point_quantiles <- function(points, probs, f = NULL) {
   out <- by_point_rows(points, function(own, at) {
     values <- if (is.null(f)) eta_at_points(own, 1L) else point_values(own, at, f)
-    weighted_quantiles(values, rep(1, nrow(values)) %o% own$weight, probs)
+    weighted_quantiles(values, own$weight, probs)
   })
   if (is.null(out)) matrix(0, 0L, length(probs)) else out
 }
@@ -367,7 +367,7 @@ hyper_limits <- function(fit, probs) {
   if (!length(at)) return(out)
   theta <- hyper_at_points(fit)[, at, drop = FALSE]
   varies <- apply(theta, 2L, function(x) diff(range(x)) > 0)
-  out[at, ] <- weighted_quantiles(t(theta), rep(1, length(at)) %o% fit$points$weight, probs)
+  out[at, ] <- weighted_quantiles(t(theta), fit$points$weight, probs)
   out[at[!varies], ] <- NA_real_
   out
 }

@@ -212,7 +212,7 @@ confint.galvi <- function(object, parm, level = 0.95, ...) {
 coefficient_limits <- function(fit, level) {
   if (has_points(fit)) {
     beta <- fixed_at_points(fit)
-    return(weighted_quantiles(t(beta), rep(1, ncol(beta)) %o% fit$points$weight, tails(level)))
+    return(weighted_quantiles(t(beta), fit$points$weight, tails(level)))
   }
   each <- function(f) matrix(unlist(by_state(fit, f)), ncol = length(fit_states(fit)))
   mean <- each(coefficient_means)

@@ -168,9 +168,11 @@ point_response <- function(fit, points, what, of, size, probability) {
 never_finite <- function(fit, what) {
   others <- n_predictors(fit) - 1L
   if (!is.null(fit$parameter) || others == 0L) return(FALSE)
-  given <- list(mean = matrix(0, 1L, 1L + others), variance = rbind(c(0, rep(1, others))))
-  isTRUE(is.infinite(response_moment(fit, given, what)))
+  isTRUE(is.infinite(response_moment(fit, uncertain_others(others), what)))
 }
+
+# Marginals of a row whose first predictor is known, and others are not.
+uncertain_others <- function(count) list(mean = matrix(0, 1L, 1L + count), variance = rbind(c(0, rep(1, count))))
 
 # f at the mean of the points' coefficients and hyperparameters.
 of_means <- function(points, f) average_points(at_mean(points), f)

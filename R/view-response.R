@@ -64,9 +64,7 @@ warn_overflow <- function(fit, target, mean, sd = NULL) {
 has_infinite_mean <- function(fit) {
   if (!family_type(fit$family)$times) return(FALSE)
   # other parameters that are predicted are uncertain
-  others <- n_predictors(fit) - 1L
-  given <- list(mean = matrix(0, 1L, 1L + others), variance = rbind(c(0, rep(1, others))))
-  is.infinite(response_moment(fit, given, "mean"))
+  is.infinite(response_moment(fit, uncertain_others(n_predictors(fit) - 1L), "mean"))
 }
 
 #' @param x A vector, or a matrix with a row per row of the target; what cannot overflow may be NULL.

@@ -8,7 +8,6 @@
 #include "fit/integrate.h"
 #include "fit/pilot.h"
 #include "fit/scan.h"
-#include "prior/field.h"
 
 namespace galvi {
 
@@ -114,17 +113,25 @@ Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, co
   Trace aside(model.context());
   aside.stage(Stage::silent);
   if (proper && plan.proper) {
-    table = *plan.proper;
     const Cost cost = model.context().cost;
-    table.set_values(table.away_from_bounds(found.fit.hyper));
-    model.update(table.values());
-    InferenceControl control = plan.inference;
-    control.one_start = true;
-    out.fit = fit_hyper(model, choose(plan.method, model), table, true, found.fit.inference.posterior.start(), control,
-                        plan.hyper, aside);
+    const HyperTable learned = table;
+    table = *plan.proper;
+    try {
+      table.set_values(table.away_from_bounds(found.fit.hyper));
+      model.update(table.values());
+      InferenceControl control = plan.inference;
+      control.one_start = true;
+      out.fit = fit_hyper(model, choose(plan.method, model), table, true, found.fit.inference.posterior.start(),
+                          control, plan.hyper, aside);
+      if (!out.fit.inference.message.empty()) throw std::domain_error(out.fit.inference.message);
+      out.state = state_of(model, out.fit.inference.posterior, plan.keep_factor);
+    } catch (const std::domain_error&) {  // the fit is as good without it
+      out.fit = found.fit;
+      out.state = found.state;
+      table = learned;
+      model.update(table.values());
+    }
     model.context().cost = cost;
-    if (!out.fit.inference.message.empty()) throw std::domain_error(out.fit.inference.message);
-    out.state = state_of(model, out.fit.inference.posterior, plan.keep_factor);
   }
   std::vector<Vector> up, down;
   const SideVisit visit = [&](Index, double move, const Posterior& q) {
@@ -189,10 +196,9 @@ bool takes_states(const LatentGaussianModel& model, Index parameters) {
     return false;
   for (const auto& part : model.priors()) {
     Index coefficients = 0;
-    for (Index t = 0; t < part.prior->size(); ++t) {
-      const Term& term = (*part.prior)[t];
-      if (!term.has_plain_design()) return false;
-      coefficients += term.columns() + (term.field() ? term.field()->size() : 0);
+    for (const auto& term : *part.prior) {
+      if (!term->has_plain_design()) return false;
+      coefficients += coefficient_count(*term);
     }
     if (coefficients > most_coefficients && !(model.likelihood().conjugate() && model.latents() == 1)) return false;
   }
@@ -238,7 +244,7 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
   }
   CoefficientGaussian joint = found.gaussian;
   std::vector<Index> free;
-  const Index L = unknowns.size(), d = table.learned();
+  const Index L = unknowns.size();
   if (mode.posterior) {
     const HyperPosterior& posterior = *mode.posterior;
     free = posterior.free;
@@ -273,7 +279,6 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
   told.response_found = GaussianPoints{points.leftCols(L), table.unconstrained().transpose().replicate(points.rows(), 1)};
   for (std::size_t k = 0; k < free.size(); ++k)
     told.response_found->hyper.col(free[k]) = points.col(L + static_cast<Index>(k));
-  if (d == 0) told.response_found->hyper.resize(points.rows(), 0);
   told.refused.clear();
   told.method = Uncertainty::response;
 }

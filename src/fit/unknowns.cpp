@@ -8,6 +8,8 @@
 
 namespace galvi {
 
+Index coefficient_count(const Term& term) { return term.columns() + (term.field() ? term.field()->size() : 0); }
+
 namespace {
 
 /// Calls f(term, at) for every term of a prior, with the place of its first coefficient.
@@ -16,7 +18,7 @@ void for_terms(const Prior& prior, const F& f) {
   Index at = 0;
   for (const auto& term : prior) {
     f(*term, at);
-    at += term->columns() + (term->field() ? term->field()->size() : 0);
+    at += coefficient_count(*term);
   }
 }
 
@@ -31,8 +33,7 @@ std::optional<Unknowns> Unknowns::of(LatentGaussianModel& model, Index most) {
     Index columns = 0;
     for (Index t = 0; t < part.prior->size(); ++t) {
       const Term& term = (*part.prior)[t];
-      if (term.columns() + (term.field() ? term.field()->size() : 0) > most) return std::nullopt;
-      if (!term.has_plain_design()) return std::nullopt;
+      if (!term.has_plain_design() || coefficient_count(term) > most) return std::nullopt;
       designs.push_back(term.plain_design(rows[t]));
       columns += designs.back().cols();
       if (columns > most) return std::nullopt;

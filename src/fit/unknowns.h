@@ -15,6 +15,9 @@ struct CoefficientGaussian {
   Matrix covariance;  // L x L
 };
 
+/// How many coefficients a term with a plain design has: those of its columns and the nodes of its field.
+Index coefficient_count(const Term& term);
+
 class Unknowns {
  public:
   /// Empty where a term has no such coefficients, where rows are not all in memory, or where there are more than `most`
