@@ -25,8 +25,9 @@ with_points <- function(fit, found) {
   learned <- which(fit$model$hyper$learned)
   hyper <- natural_hyper(fit$model, fit$posterior$hyper, found$hyper[kept, , drop = FALSE])
   fit$points <- list(
-    coefficients = Map(function(from, to) unname(found$coefficients[kept, from - 1 + seq_len(to - from + 1), drop = FALSE]),
-      ends - widths + 1, ends),
+    coefficients = Map(function(width, end) {
+      unname(found$coefficients[kept, end - width + seq_len(width), drop = FALSE])
+    }, widths, ends),
     hyper = hyper[, learned, drop = FALSE], at = learned, weight = weight / sum(weight)
   )
   fit$factorised <- fit$posterior[mixed_moments]
@@ -96,7 +97,9 @@ weighted_moments <- function(x, weight) {
 #' @noRd
 points_at <- function(fit, rows, n, offset = matrix(0, n, n_latents(fit)), term = NULL) {
   if (!is.null(fit$points$carried) && is.null(term)) offset <- offset - fit$design$level
-  own <- lapply(seq_len(n_latents(fit)), function(k) plain_rows(fit, rows[[predictor_of(fit$model, k)$design]], k, n, term))
+  own <- lapply(seq_len(n_latents(fit)), function(k) {
+    plain_rows(fit, rows[[predictor_of(fit$model, k)$design]], k, n, term)
+  })
   list(
     W = lapply(own, `[[`, "W"), new = lapply(own, `[[`, "new"), offset = offset,
     coefficients = fit$points$coefficients, hyper = point_hyper(fit), weight = fit$points$weight

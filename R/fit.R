@@ -20,8 +20,7 @@
 #'     predictor (see [priors]), and log-normal for other positive numbers. Elsewhere they are normal on the scale of the
 #'     search (the logarithm of positive parameters), from the Hessian at the estimate, and NA for hyperparameters at the
 #'     end of their range. They are also NA for those that the data do not determine, and where more than 30 are learned;
-#'     ranges are NA for thresholds and correlations after
-#'     the first.}
+#'     ranges are NA for thresholds and correlations after the first.}
 #'   \item{`elbo`}{the evidence bound in nats: a lower bound on the log marginal likelihood. It does not include
 #'     `log_prior`, the log prior density of the hyperparameters.}
 #'   \item{`trace`}{a data frame with one row per iteration of inference: `iteration`, `seconds`, `elbo`, `gap` (NA
@@ -67,14 +66,15 @@
 #'     coefficients of its terms), `hyper` (points x learned hyperparameters), `at` (their positions) and `weight`;
 #'     `factorised` of the fit has `mean`, `variance` and `coefficients` of the Gaussian that belongs to `elbo`.}
 #'   \item{`states`}{with `hyper = "integrate"`, and for gaussian and many other models with learned hyperparameters, a
-#'     list of list(`weight`, `posterior`), the posterior at each value of the hyperparameters, the mode first. `mean`, `variance` and `coefficients` of `posterior` are then moments of the
-#'     mixture, and its other elements belong to the mode.}
+#'     list of list(`weight`, `posterior`), the posterior at each value of the hyperparameters, the mode first. `mean`,
+#'     `variance` and `coefficients` of `posterior` are then moments of the mixture, and its other elements belong to the
+#'     mode.}
 #'   \item{`hyper_posterior`}{the posterior of the hyperparameters on the unconstrained scale: `at`, the positions of
-#'     those that were learned; `value`, `lower` and `upper`, their mode and range; `estimate`, where they were learned; `free`, those of them to which the
-#'     following elements refer; `axes` A and `flat`, with x = mode + A z for standard normal z, except in directions
-#'     that the data do not determine. With `hyper = "integrate"` also `design`, the points `z`, their `weight` and
-#'     `log_density`, the lengths `below` and `above` of the two sides of each axis, and `log_evidence`, the bound after
-#'     integrating over the hyperparameters. NULL where no Hessian is known.}
+#'     those that were learned; `value`, `lower` and `upper`, their mode and range; `estimate`, where they were learned;
+#'     `free`, those of them to which the following elements refer; `axes` A and `flat`, with x = mode + A z for
+#'     standard normal z, except in directions that the data do not determine. With `hyper = "integrate"` also `design`,
+#'     the points `z`, their `weight` and `log_density`, the lengths `below` and `above` of the two sides of each axis,
+#'     and `log_evidence`, the bound after integrating over the hyperparameters. NULL where no Hessian is known.}
 #'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and the model
 #'     frame. For rows from a source ([row_source()]) `model`, `data`, and `mean` and `variance` in `posterior` belong
 #'     to a sample, and there are no sites.}
@@ -152,7 +152,8 @@ new_fit <- function(call, model, core, result) {
         result[c("converged", "message", "gradient_norm", "gap", "rounding", "jitter")],
         list(uncertainty = result$uncertainty[c("method", "rounds", "efficiency", "tail", "rho")])
       ),
-      integrated = if (isTRUE(model$integrate)) TRUE, stopped = was_stopped(result), nobs = all_rows(model), omitted = model$stream$omitted,
+      integrated = if (isTRUE(model$integrate)) TRUE, stopped = was_stopped(result),
+      nobs = all_rows(model), omitted = model$stream$omitted,
       backend = result$backend, cost = result$cost,
       starts = starts_table(reported_starts(result$starts, core), core$hyper),
       posterior = result[posterior_parts], states = result$states, hyper_posterior = result$hyper_posterior,
@@ -264,8 +265,8 @@ hyper_table <- function(core, result) {
   if (is.null(result$states)) quantiles[status == "at bound", ] <- NA_real_
   data.frame(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
-    estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = quantiles[, 1L], upr = quantiles[, 2L], lower = range(hyper$lower),
-    upper = range(hyper$upper), status = as.character(status)
+    estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = quantiles[, 1L], upr = quantiles[, 2L],
+    lower = range(hyper$lower), upper = range(hyper$upper), status = as.character(status)
   )
 }
 

@@ -23,8 +23,9 @@
 #' are too small. For models of fixed effects and kernels with finitely many coefficients (such as [linear()]), the
 #' coefficients, covariances, class probabilities and simulations therefore come from a Gaussian posterior with
 #' dependent classes. Its covariance matrix is the change of the means if the log posterior is tilted (linear response,
-#' Giordano, Broderick and Jordan 2018), which allows for the skewness of the exact posterior. With other terms they come from the independent one, and `print()` says so. For
-#' [stick_breaking()] the linear predictors are independent in the exact posterior too.
+#' Giordano, Broderick and Jordan 2018), which allows for the skewness of the exact posterior. With other terms they come
+#' from the independent one, and `print()` says so. For [stick_breaking()] the linear predictors are independent in the
+#' exact posterior too.
 #'
 #' @param object A fit of [galvi()].
 #' @param condVar For `ranef()`: if TRUE, the effects of [iid()] and [random-slopes] are returned by grouping factor,
@@ -300,22 +301,29 @@ full_covariance <- function(fit) {
   V
 }
 
-# log(gaussian.variance), atanh((x | g).cor.x): names on the scale of the search.
-searched_names <- function(hyper, at) {
-  ends <- transform_ends(hyper$transform[at])
-  ifelse(!is.finite(ends$low) | hyper$transform[at] == "above", hyper$name[at], sprintf(ifelse(is.finite(ends$high), ifelse(ends$low < 0, "atanh(%s)",
-    "logit(%s)"), "log(%s)"), hyper$name[at]))
+# The scale on which each hyperparameter by itself is any number.
+search_scales <- function(transform) {
+  ends <- transform_ends(transform)
+  bounded <- ifelse(ends$low < 0, "atanh", "logit")
+  ifelse(!is.finite(ends$low) | transform == "above", "identity", ifelse(is.finite(ends$high), bounded, "log"))
 }
 
-# S x H on that scale, each by itself.
+# Names on that scale: log(gaussian.variance), atanh((x | g).cor.x).
+searched_names <- function(hyper, at) {
+  scale <- search_scales(hyper$transform[at])
+  ifelse(scale == "identity", hyper$name[at], sprintf("%s(%s)", scale, hyper$name[at]))
+}
+
+# S x H on that scale.
 unconstrained_hyper <- function(hyper, values) {
   ends <- transform_ends(hyper$transform)
+  scale <- search_scales(hyper$transform)
   for (h in seq_along(hyper$value)) {
-    if (!is.finite(ends$low[h]) || hyper$transform[h] == "above") next
-    if (is.finite(ends$high[h])) {
-      share <- (values[, h] - ends$low[h]) / (ends$high[h] - ends$low[h])
-      values[, h] <- if (ends$low[h] < 0) stats::qlogis(share) / 2 else stats::qlogis(share)
-    } else values[, h] <- log(values[, h] - ends$low[h])
+    above <- values[, h] - ends$low[h]
+    share <- above / (ends$high[h] - ends$low[h])
+    values[, h] <- switch(scale[h],
+      identity = values[, h], log = log(above), logit = stats::qlogis(share), atanh = stats::qlogis(share) / 2
+    )
   }
   values
 }

@@ -142,8 +142,8 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #' response for each row.
 #'
 #' @details
-#' Hyperparameters are drawn too where the posterior includes them, see [draws]. With several classes the linear predictors of a row are drawn jointly or independently, as described in
-#' [coef()][coef.galvi].
+#' Hyperparameters are drawn too where the posterior includes them, see [draws]. With several classes the linear
+#' predictors of a row are drawn jointly or independently, as described in [coef()][coef.galvi].
 #'
 #' `DHARMa::simulateResiduals(fit)` uses these simulations.
 #'

@@ -69,7 +69,8 @@ classes_of_core <- function(fit, marginals, second) {
 # The same where the posterior is points.
 classes_at_points <- function(fit, points, levels, second) {
   out <- average_states(points, function(state) {
-    p <- independent_classes(fit$model$likelihood, at_hyper(fit, state$hyper), state$mean, state$variance, FALSE)$probability
+    p <- independent_classes(fit$model$likelihood, at_hyper(fit, state$hyper), state$mean, state$variance, FALSE)
+    p <- p$probability
     if (second) cbind(p, p^2) else p
   })
   out <- matrix(out, ncol = (1L + second) * length(levels))

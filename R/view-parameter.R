@@ -37,9 +37,7 @@ parameter_moment <- function(link, mean, variance, what) {
 #' @noRd
 limits_of_all <- function(fit, marginals, level) {
   if (!is.null(marginals$points)) {
-    return(point_quantiles(marginals$points, tails(level), function(state) {
-      response_moment(at_hyper(fit, state$hyper), state[c("mean", "variance")], "mean")
-    }))
+    return(moment_limits_at_points(fit, marginals$points, tails(level), "mean"))
   }
   at <- function(view, eta, others) response_moment(view, known_predictors(eta, others), "mean")
   zeros <- length(always_predicted(fit$family)) > 0L
@@ -71,6 +69,18 @@ limits_of_all <- function(fit, marginals, level) {
   t(vapply(seq_len(nrow(marginals$mean)), limits_of_row, numeric(2L)))
 }
 
+#' Quantiles over the points of a moment of the response given all predictors
+#' @param size,y Of each row; y where the moment is a probability.
+#' @inheritParams response_moment
+#' @return N* x length(probs).
+#' @noRd
+moment_limits_at_points <- function(fit, points, probs, what, size = NULL, y = NULL, probability = 0.5) {
+  point_quantiles(points, probs, function(state) {
+    each <- function(x) if (!is.null(x)) rep_len(x[state$rows], nrow(state$mean))
+    response_moment(at_hyper(fit, state$hyper), state[c("mean", "variance")], what, each(size), each(y), probability)
+  })
+}
+
 # Marginals of predictors that are known. others: a matrix with a column for each but the first.
 known_predictors <- function(eta, others) {
   mean <- cbind(eta, others, deparse.level = 0)
@@ -83,11 +93,8 @@ tail_limits_of_all <- function(fit, tail, target, marginals, options) {
   if (target$n == 0L) return(rep(list(matrix(numeric(), 0L, length(options$at))), 2L))
   columns <- lapply(options$at, function(t) {
     if (!is.null(marginals$points)) {
-      return(point_quantiles(marginals$points, tails(options$level), function(state) {
-        response_moment(at_hyper(fit, state$hyper), state[c("mean", "variance")], tail,
-          rep_len(target$size[state$rows], nrow(state$mean)),
-          rep_len(in_trials(fit, target, t)[state$rows], nrow(state$mean)))
-      }))
+      y <- in_trials(fit, target, t)
+      return(moment_limits_at_points(fit, marginals$points, tails(options$level), tail, target$size, y))
     }
     log_odds <- function(view, row, eta, others) {
       given <- known_predictors(eta, others)
@@ -110,10 +117,7 @@ tail_limits_of_all <- function(fit, tail, target, marginals, options) {
 #' @noRd
 quantile_limits_of_all <- function(fit, target, marginals, p, tails) {
   if (!is.null(marginals$points)) {
-    limits <- point_quantiles(marginals$points, tails, function(state) {
-      response_moment(at_hyper(fit, state$hyper), state[c("mean", "variance")], "quantile",
-        rep_len(target$size[state$rows], nrow(state$mean)), probability = p)
-    })
+    limits <- moment_limits_at_points(fit, marginals$points, tails, "quantile", target$size, probability = p)
     return(if (is_discrete(fit)) ceiling(limits - 1e-9) else limits)
   }
   size <- function(row, eta) rep(target$size[row], length(eta))

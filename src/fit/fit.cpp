@@ -306,7 +306,8 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   HyperTable table = learned;
   const bool joint = plan.joint_uncertainty && plan.integrate.empty();
   const Index parameters = plan.learn ? learned.learned() : 0;
-  const bool coupled = joint && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
+  const bool coupled =
+      joint && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
   const bool exact = model.likelihood().conjugate() && model.latents() == 1;
   std::optional<Unknowns> unknowns;
   if (joint && !exact && (parameters > 0 || coupled)) {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "function/normal.h"
-#include "likelihood/custom.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
 #include "numeric/even_points.h"
@@ -91,31 +90,13 @@ class JointDensity {
       out[s] = values.col(s).allFinite() ? unknowns_.log_prior(X.row(s).head(L).transpose()) + table_.log_prior()
                                          : -infinity;
     }
-    if (const Custom* custom = unknowns_.model().likelihood().custom())
-      add_custom(*custom, X, values, out);
-    else
-      add_log_likelihoods(X, values, m > 0, out);
+    add_log_likelihoods(X, values, m > 0, out);
     return out.unaryExpr([](double x) { return std::isfinite(x) ? x : -infinity; });
   }
 
  private:
   void update_priors(const Vector& values) {
     for (const auto& part : unknowns_.model().priors()) part.prior->update(values);
-  }
-
-  /// One call of the user's function for each point.
-  void add_custom(const Custom& custom, const Matrix& X, const Matrix& values, Vector& out) {
-    const Data& data = unknowns_.model().data();
-    for (Index s = 0; s < X.rows(); ++s) {
-      if (s % 16 == 0) unknowns_.model().context().monitor.poll();
-      if (out[s] == -infinity) continue;
-      const Vector eta = unknowns_.offset().col(0) + unknowns_.W(0) * X.row(s).head(unknowns_.size()).transpose();
-      const Vector each = custom.log_densities(data.y, eta, values.col(s));
-      double sum = 0;
-      for (Index n = 0; n < eta.size(); ++n)
-        if (data.weight[n] != 0) sum += data.weight[n] * each[n];
-      out[s] += sum;
-    }
   }
 
   void add_log_likelihoods(const Matrix& X, const Matrix& values, bool moves, Vector& out) {
@@ -131,10 +112,10 @@ class JointDensity {
       const Index begin = block * at_once, count = std::min(at_once, S - begin);
       Matrix eta(N, K * count);  // K columns for each point
       for (Index k = 0; k < K; ++k) {
-        Eigen::Map<Matrix, 0, Eigen::OuterStride<>> own(eta.data() + k * N, N, count, Eigen::OuterStride<>(K * N));
-        own.colwise() = unknowns_.offset().col(k);
+        Eigen::Map<Matrix, 0, Eigen::OuterStride<>> to(eta.data() + k * N, N, count, Eigen::OuterStride<>(K * N));
+        to.colwise() = unknowns_.offset().col(k);
         backend.multiply(false, true, 1.0, unknowns_.W(k),
-                         X.block(begin, unknowns_.first(k), count, unknowns_.count(k)), 1.0, own);
+                         X.block(begin, unknowns_.first(k), count, unknowns_.count(k)), 1.0, to);
       }
       const std::unique_ptr<Likelihood> made = own ? another_() : nullptr;
       for (Index s = 0; s < count; ++s) {

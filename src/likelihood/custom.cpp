@@ -60,7 +60,7 @@ Custom::Custom(const LikelihoodSpec& spec)
       throw std::invalid_argument("custom: `" + name + "` must be named once among the hyperparameters");
     positions_.push_back(entry->second[0]);
   }
-  if (positions_.empty()) unit_ = measure_unit();
+  if (positions_.empty()) unit();  // errors of the user's function come early
 }
 
 void Custom::update(const ConstVectorRef& hyper) {
@@ -73,7 +73,7 @@ void Custom::update(const ConstVectorRef& hyper) {
   starts_.clear();
   distributions_.clear();
   lattice_.clear();
-  unit_ = measure_unit();
+  unit_.reset();
 }
 
 // The lower quartile, over reference responses at the eta that fits each best, of the distance at which the
@@ -109,12 +109,6 @@ double Custom::parameter_step(Index p) const {
   return share * (parameters_[p] != 0.0 ? std::min(1.0, std::fabs(parameters_[p])) : 1.0);
 }
 
-Vector Custom::log_densities(const Vector& y, const Vector& eta, const ConstVectorRef& hyper) const {
-  Vector parameters = parameters_;
-  for (std::size_t p = 0; p < positions_.size(); ++p) parameters[p] = hyper[positions_[p]];
-  return functions_->log_density(y, eta, parameters);
-}
-
 Vector Custom::moved_log_densities(const Vector& y, const Vector& eta, Index p, double by) const {
   Vector moved = parameters_;
   moved[p] += by;
@@ -126,7 +120,7 @@ double Custom::log_density(const Datum& datum, const double* eta) const {
 }
 
 void Custom::derivatives(const Datum& datum, double eta, double out[5]) const {
-  const double step = stencil_step * unit_;
+  const double step = stencil_step * unit();
   const Vector y = Vector::Constant(9, datum.y), at = Vector::LinSpaced(9, eta - 4 * step, eta + 4 * step);
   const Vector l = log_densities(y, at);
   out[0] = l[4];
@@ -169,7 +163,7 @@ const NumericDistribution& Custom::distribution(double mean, double variance) co
   constexpr double reach = 8.0, most_nodes = 4e4, most_pairs = 1e6;
   const double sd = std::sqrt(variance);
   const Index half =
-      sd > 0.0 ? static_cast<Index>(std::ceil(reach / std::max(std::min(0.5, 3.0 * unit_ / sd),
+      sd > 0.0 ? static_cast<Index>(std::ceil(reach / std::max(std::min(0.5, 3.0 * unit() / sd),
                                                               2.0 * reach / most_nodes)))
                : 0;
   const Vector t = half > 0 ? Vector(Vector::LinSpaced(2 * half + 1, -reach, reach)) : Vector(Vector::Zero(1));
@@ -196,7 +190,7 @@ const NumericDistribution& Custom::distribution(double mean, double variance) co
   return distributions_.emplace(key, integrated(log_of, *this, mean)).first->second;
 }
 
-bool Custom::by_lattice(double variance) const { return std::sqrt(variance) > lattice_sd * unit_; }
+bool Custom::by_lattice(double variance) const { return std::sqrt(variance) > lattice_sd * unit(); }
 
 const NumericDistribution& Custom::at_lattice(int level, double multiple) const {
   const std::pair<int, double> key(level, multiple);
@@ -210,7 +204,7 @@ const NumericDistribution& Custom::at_lattice(int level, double multiple) const 
 template <class Function>
 double Custom::mean_over_lattice(double mean, double variance, Function function) const {
   const double sd = std::sqrt(variance);
-  const int level = static_cast<int>(std::floor(std::log2(std::max(std::min(0.5 * sd, 3.0 * unit_),
+  const int level = static_cast<int>(std::floor(std::log2(std::max(std::min(0.5 * sd, 3.0 * unit()),
                                                                    sd / lattice_nodes))));
   const double step = std::ldexp(1.0, level), first = std::ceil((mean - lattice_reach * sd) / step),
                last = std::floor((mean + lattice_reach * sd) / step);

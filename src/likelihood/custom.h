@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "likelihood/likelihood.h"
 #include "numeric/parallel.h"
@@ -40,8 +41,6 @@ class Custom final : public Likelihood {
   Vector log_densities(const Vector& y, const Vector& eta) const {
     return functions_->log_density(y, eta, parameters_);
   }
-  /// The same with the parameters of this table, without an update().
-  Vector log_densities(const Vector& y, const Vector& eta, const ConstVectorRef& hyper) const;
   /// Searches and trial steps may reach values where a function overflows; where q has its mass it must not.
   void check(double y, double eta) const { functions_->check(y, eta, parameters_); }
   const std::string& owner() const { return functions_->owner(); }
@@ -52,7 +51,10 @@ class Custom final : public Likelihood {
   /// The sum or integral of the density over the support.
   double mass(double eta) const { return distribution(eta, 0.0).mass(); }
   /// log p changes by a few hundredths of a nat over this distance in eta.
-  double unit() const { return unit_; }
+  double unit() const {
+    if (!unit_) unit_ = measure_unit();
+    return *unit_;
+  }
   /// Positions of the parameters in the table, and the steps of finite differences in them.
   const std::vector<Index>& positions() const { return positions_; }
   double parameter_step(Index p) const;
@@ -65,7 +67,7 @@ class Custom final : public Likelihood {
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override;
   /// The distance of singularities is unknown: the scale of log p's second derivative stands in.
-  Smoothness smoothness() const override { return {5.0 * unit_, 1.0}; }
+  Smoothness smoothness() const override { return {5.0 * unit(), 1.0}; }
   bool log_concave() const override { return log_concave_; }
   double starting_eta(const Datum& datum) const override;
   bool discrete() const override { return discrete_; }
@@ -103,8 +105,8 @@ class Custom final : public Likelihood {
   Vector parameters_;
   Support support_;
   bool discrete_, log_concave_;
-  double unit_ = 1.0;
   // Loops are serial, so the last result may be kept.
+  mutable std::optional<double> unit_;
   mutable std::map<double, double> starts_;
   mutable std::map<std::pair<double, double>, NumericDistribution> distributions_;
   mutable std::map<std::pair<int, double>, NumericDistribution> lattice_;

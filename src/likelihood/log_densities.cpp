@@ -36,6 +36,7 @@ double Likelihood::sum_log_density(const PreparedRows& rows, const ConstMatrixRe
       each[n] = log_density(rows.data[n], own.data());
     }
     careful += weight[n] * each[n];
+    if (careful == -infinity) break;
   }
   return careful;
 }

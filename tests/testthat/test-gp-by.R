@@ -94,7 +94,7 @@ test_that("many levels are told of by_hyper = \"shared\"", {
   d <- data.frame(x = runif(66), f = factor(rep(1:22, 3)), y = rnorm(66))
   expect_message(galvi(y ~ gp(x, by = f), d, hyper = "fixed"), "by_hyper = \"shared\"",
     class = "galvi_message_by")
-  expect_no_message(galvi(y ~ gp(x, by = f, by_hyper = "shared"), d, hyper = "fixed"))
+  expect_no_message(galvi(y ~ f + gp(x, by = f, by_hyper = "shared"), d, hyper = "fixed"))
 })
 
 test_that("starts, updates, new rows and sources keep each level's own", {
