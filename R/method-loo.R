@@ -241,7 +241,7 @@ print.galvi_loo <- function(x, digits = 1L, ...) {
   print_estimates(x, "Leave-one-out predictive density", digits)
   cat("\n")
   print_wrapped(sprintf(paste(
-    "Each row is predicted by the posterior without its site%s: an approximation, without Pareto k as nothing is",
+    "Each row is predicted by the posterior without it%s: an approximation, without Pareto k as nothing is",
     "sampled. check_fit() says how close the posterior behind it is to the exact one."
   ), without_row_words(x$hyper)))
   still <- uncounted_words(x$hyper, "elpd_loo")

@@ -251,8 +251,7 @@ galvi_table <- function(fit) {
 
 # Why a call is over 0.3 or outside 0.9 to 1.1: part of its galvi call, and the reason.
 mode <- "Few rows, a skewed likelihood: galvi gives posterior means, the peer modes."
-factorised <- "q takes the two predictors to be independent, so sds are too small; print() says so."
-thresholds <- "Thresholds are taken as known; hyper = \"integrate\" includes them."
+zeros <- "The posterior of the zeros' coefficients is skewed: galvi gives its mean and sd, the peer mode and curvature."
 reasons <- list(
   c("galvi(am ~ wt, mtcars, binomial())", mode), c("galvi(vs ~ wt", mode), c("am ~ hp", mode), c("esoph", mode),
   c("Pima.tr", mode), c("nodal", mode), c("galvi(cyl ~ qsec", mode), c("galvi(gear ~ mpg", mode),
@@ -262,11 +261,10 @@ reasons <- list(
   c("Days + 2000", "lmer() stops at a singular fit where x is far from zero; galvi's fit is that of lmer() in Days."),
   c("gp(Petal.Length), iris", "Two smoothers share the effect with Species differently."),
   c("VerbAgg", "glmer(nAGQ = 0) is a rough approximation; with nAGQ = 1 it takes minutes."),
-  c("ovarian", "12 deaths: the shape that has the largest evidence is smaller than the most likely one, so sds are larger."),
-  c("tobin", "20 rows, 13 censored: sigma of the largest evidence, and a skewed likelihood."),
-  c("(1 | judge), wine", paste(thresholds, "So is the standard deviation of judges.")), c("wine", thresholds),
+  c("ovarian", "12 deaths: the shape is uncertain and the posterior skewed, so sds are larger than curvature says."),
+  c("tobin", "20 rows, 13 censored: sigma is uncertain and the posterior skewed, so sds are larger than curvature says."),
   c("spp + mined + (1 | site), zi ~ 1", "glmmTMB's zi runs to -17 with a standard error of thousands."),
-  c("zi ~ mined", factorised), c("bioChemists, zero_inflated", factorised)
+  c("zi ~ mined", zeros), c("bioChemists, zero_inflated", zeros)
 )
 
 reason_of <- function(call) {
