@@ -126,6 +126,17 @@ as_mixture <- function(fit) {
   fit
 }
 
+#' The fit at one state that has the mixture's moments of the fixed effects
+#' @noRd
+at_mixture_of_fixed <- function(fit) {
+  own <- lapply(fit$states, function(state) {
+    Filter(function(block) block$label == fixed_label, state$posterior$coefficients)
+  })
+  at_state(fit, list(posterior = replace(
+    fit$states[[1L]]$posterior, "coefficients", list(mixture_coefficients(own, state_weights(fit)))
+  )))
+}
+
 #' Probabilities of classes, n x classes, where latent values are independent normals; with `second` moments E p_j^2 too
 #' @noRd
 independent_classes <- function(likelihood, fit, mean, variance, second) {

@@ -234,6 +234,8 @@ vcov.galvi <- function(object, complete = TRUE, full = FALSE, ...) {
     return(structure(V, dimnames = list(names, names)))
   }
   if (!is.null(object$states)) {
+    # what is linear in a state is taken once
+    if (n_predictors(object) == 1L && n_latents(object) == 1L) return(vcov.galvi(at_mixture_of_fixed(object)))
     return(mixture_covariance(by_state(object, coefficient_means), by_state(object, vcov.galvi), state_weights(object)))
   }
   if (n_predictors(object) > 1L) return(block_diagonal(by_predictor(object, vcov.galvi)))

@@ -15,7 +15,7 @@ Matrix cubed_distances(const Matrix& X, const Matrix& Y) {
   Matrix out = -2 * X * Y.transpose();
   out.colwise() += X.rowwise().squaredNorm();
   out.rowwise() += Y.rowwise().squaredNorm().transpose();
-  return out.array().max(0.0).pow(1.5);
+  return out.array().max(0.0) * out.array().max(0.0).sqrt();
 }
 
 // The proposal has the lengths of the sides, but is wider: tails may be heavier than a normal's.
