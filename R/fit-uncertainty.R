@@ -22,8 +22,11 @@ uncertainty_line <- function(fit) {
     )) else line)
   }
   if (method == "response") {
-    return(sprintf("Standard deviations and intervals: by linear response, for %s together.",
-      and_words(c(if (n_predictors(fit) > 1L) "all predictors" else "coefficients", learned))))
+    together <- and_words(c(if (n_predictors(fit) > 1L) "all predictors" else "coefficients", learned))
+    # with many coefficients linear response costs more than it adds
+    return(sprintf(if (is.na(fit$convergence$uncertainty$rho)) {
+      "Standard deviations and intervals: from a joint Gaussian of %s."
+    } else "Standard deviations and intervals: by linear response, for %s together.", together))
   }
   apart <- ignores_dependence(fit) && n_predictors(fit) > 1L
   if (!length(learned) && !apart) return(NULL)
@@ -102,18 +105,30 @@ points_ratio <- function(fit, tried) {
   ifelse(own > 0 & weighed > 0, weighed / own, 1)
 }
 
+# The standard deviation of a column, in a view of its predictor; 1 for one of two values.
+column_scale <- function(view, column) {
+  spec <- fixed_spec(view$design$specs)
+  x <- printed_columns(spec, view$data)[, match(column, spec$columns)]
+  if (length(unique(x)) > 2L) stats::sd(x) else 1
+}
+
+# The coefficients of all predictors, in units of what a standard deviation of their columns does.
+scaled_sds <- function(fit) {
+  unlist(by_predictor(fit, function(view) {
+    sd <- sqrt(diag(stats::vcov(view)))
+    sd * vapply(names(sd), function(column) column_scale(view, column), 0)
+  }))
+}
+
 # prior = list(zi = list(minedno = normal(0, 1.5))), in units of the column
 prior_to_type <- function(fit, name) {
   k <- predictor_of_name(fit, name)
   view <- predictors(fit)[[k]]
   column <- if (k == 1L) name else substring(name, nchar(coefficient_prefix(predictor_names(fit)[k])) + 1L)
-  spec <- fixed_spec(view$design$specs)
-  x <- printed_columns(spec, view$data)[, match(column, spec$columns)]
-  scale <- if (length(unique(x)) > 2L) stats::sd(x) else 1
   unit <- if (k == 1L && link_has(fit$family, "same_units")) 2.5 * stats::sd(fit$model$y) else 1.5
   prior <- sprintf("list(%s = normal(0, %s))", if (column == "(Intercept)") "intercept" else {
     deparse(as.name(column), backtick = TRUE)
-  }, format(signif(unit / scale, 2L)))
+  }, format(signif(unit / column_scale(view, column), 2L)))
   paste("prior =", if (k == 1L) prior else sprintf("list(%s = %s)", predictor_names(fit)[k], prior))
 }
 
@@ -135,7 +150,9 @@ warn_uncertainty <- function(fit, tried) {
   if (is.null(tried$refused) || !nzchar(tried$refused) || !has_uncertain(fit)) return(invisible())
   if (uncertainty_method(fit) != "factorised") return(invisible())
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else Inf
-  least <- names(stats::coef(fit))[if (all(is.finite(ratio))) which.max(abs(log(ratio))) else 1L]
+  least <- names(stats::coef(fit))[
+    if (all(is.finite(ratio))) which.max(abs(log(ratio))) else which.max(scaled_sds(fit))
+  ]
   warn_galvi("uncertainty", sprintf(paste(
     "Standard deviations and intervals may be much too small: %s. The data say little about %s: give it a prior that",
     "says how large effects may be, such as %s."

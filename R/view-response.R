@@ -42,14 +42,18 @@ response_mean <- function(fit, marginals) {
 #' @param mean,sd What is predicted; `sd` may be NULL.
 #' @noRd
 warn_overflow <- function(fit, target, mean, sd = NULL) {
-  if (length(mean) && has_infinite_mean(fit)) return(invisible(warn_galvi("numeric", sprintf(
-    "The mean of the response is infinite for %s %s. predict(type = \"quantile\") has the median.",
-    the_family(fit$family), if (n_predictors(fit) > 1L) {
-      sprintf("with a linear predictor of %s", quote_names(names(fit$design$others)))
-    } else {
-      sprintf("at a shape of 1 or less, here %s", format(family_parameter(fit, "shape"), digits = 3))
-    }
-  ))))
+  if (length(mean) && (has_infinite_mean(fit) || may_have_infinite_mean(fit) && all(is.infinite(mean)))) {
+    return(invisible(warn_galvi("numeric", sprintf(
+      "The mean of the response is infinite for %s %s. predict(type = \"quantile\") has the median.",
+      the_family(fit$family), if (n_predictors(fit) > 1L) {
+        sprintf("with a linear predictor of %s", quote_names(names(fit$design$others)))
+      } else if (has_infinite_mean(fit)) {
+        sprintf("at a shape of 1 or less, here %s", format(family_parameter(fit, "shape"), digits = 3))
+      } else {
+        "at a shape of 1 or less, which the posterior does not exclude"
+      }
+    ))))
+  }
   whose <- if (any(is.infinite(mean))) "mean" else "standard deviation of the mean"
   formula <- if (is_volatility(fit)) "exp(mean / 2 + variance / 4)" else "exp(mean + variance / 2)"
   warn_too_large(paste("The", whose, "of the response is"), if (whose == "mean") mean else sd, target,
@@ -65,6 +69,17 @@ has_infinite_mean <- function(fit) {
   if (!family_type(fit$family)$times) return(FALSE)
   # other parameters that are predicted are uncertain
   is.infinite(response_moment(fit, uncertain_others(n_predictors(fit) - 1L), "mean"))
+}
+
+#' Is it at a shape that the posterior does not exclude?
+#' @noRd
+may_have_infinite_mean <- function(fit) {
+  shape <- fit$model$likelihood$hyper$shape
+  if (is.null(shape) || n_predictors(fit) > 1L) return(FALSE)
+  likely <- if (has_points(fit)) fit$points$hyper[, fit$points$at == shape] else {
+    vapply(fit_states(fit), function(state) state$posterior$hyper[shape], 0)
+  }
+  length(likely) > 0L && has_infinite_mean(at_hyper(fit, replace(fit$posterior$hyper, shape, min(likely))))
 }
 
 #' @param x A vector, or a matrix with a row per row of the target; what cannot overflow may be NULL.

@@ -271,6 +271,7 @@ class StepSize {
 CoupledSearch best_coupled_point(const DensityRows& rows, CoupledPoint point, const CoupledControl& control,
                                  Context& context) {
   constexpr double shortest = 1e-6, rounding = 1e-9;
+  constexpr const char* not_found = "the search for the best joint Gaussian of all coefficients did not converge";
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const int most = static_cast<int>(std::min<double>(most_steps, control.evaluations / rows.evaluations()));
   StepSize steps(context, point.root);
@@ -293,15 +294,13 @@ CoupledSearch best_coupled_point(const DensityRows& rows, CoupledPoint point, co
       next.reset();
     }
     if (!next && steps.way() < close_by) return {std::move(point), ""};  // the nodes' error is larger than what is left
-    if (!next) return {std::move(point), "no step improves the bound of the joint Gaussian of all coefficients"};
+    if (!next) return {std::move(point), not_found};
     steps.took(size);
     length = length_of(point, *next) / size;
     point = std::move(*next);
     if (length < control.optimum) break;
   }
-  if (!(length < close_by))
-    return {std::move(point),
-            "the best joint Gaussian of all coefficients was not found in " + std::to_string(most) + " steps"};
+  if (!(length < close_by)) return {std::move(point), not_found};
   return {std::move(point), ""};
 }
 

@@ -275,14 +275,15 @@ test_that("the order of rows and columns changes sds by the points' noise at mos
 
 # ---- what is refused, and odd data ----
 
-# Classes of the warnings of an expression, and its value.
+# Classes of the warnings of an expression, their words, and its value.
 with_warnings <- function(expr) {
-  classes <- character()
+  classes <- words <- character()
   value <- withCallingHandlers(expr, warning = function(w) {
     classes <<- c(classes, class(w))
+    words <<- c(words, conditionMessage(w))
     invokeRestart("muffleWarning")
   })
-  list(value = value, classes = classes)
+  list(value = value, classes = classes, words = words)
 }
 
 test_that("separation under flat priors gives a fit, today's sds and a warning", {
@@ -294,20 +295,35 @@ test_that("separation under flat priors gives a fit, today's sds and a warning",
   zip$y[zip$z == 1][1:8] <- 0  # zeros at z = 1 alone
   ordered_data <- data.frame(x = 1:12, y = factor(rep(1:3, each = 4), ordered = TRUE))
   cases <- list(
-    list(list(y ~ x, zi ~ z), zip, zero_inflated(poisson()), prior = c(flat, list(zi = flat))),
-    list(y ~ x, ordered_data, cumulative(), prior = flat["default"])
+    `zi_` = list(list(y ~ x, zi ~ z), zip, zero_inflated(poisson()), prior = c(flat, list(zi = flat))),
+    `x` = list(y ~ x, ordered_data, cumulative(), prior = flat["default"])
   )
-  for (case in cases) {
+  for (name in names(cases)) {
+    case <- cases[[name]]
     fits <- lapply(c("auto", "factorised"), function(uncertainty) {
       with_warnings(do.call(galvi, c(case, list(control = uncertainty_control(uncertainty), verbose = FALSE))))
     })
     expect_true("galvi_warning_uncertainty" %in% fits[[1]]$classes)
+    expect_match(fits[[1]]$words, paste0("say little about `", name), all = FALSE)
     expect_false("galvi_warning_uncertainty" %in% fits[[2]]$classes)
     fit <- fits[[1]]$value
     expect_true(all(is.finite(vcov(fit))))
     expect_equal(vcov(fit), vcov(fits[[2]]$value))
     expect_output(print(summary(fit)))
   }
+})
+
+test_that("a Gaussian of too many coefficients for linear response is not called one", {
+  skip_without_uncertainty()
+  set.seed(1)
+  d <- data.frame(x = rnorm(480), g = factor(rep(1:80, each = 6)))
+  d$y <- rpois(480, exp(0.7 + 0.3 * d$x)) * rbinom(480, 1, 0.75)
+  groups <- list(sd = fixed(0.5))
+  fit <- galvi(list(y ~ x + (1 | g), zi ~ x + (1 | g)), d, zero_inflated(poisson()), verbose = FALSE,
+    prior = c(groups, list(zi = groups)))
+  expect_identical(fit$convergence$uncertainty$method, "response")
+  expect_true(is.na(fit$convergence$uncertainty$rho))
+  expect_output(print(summary(fit)), "from a joint Gaussian of all predictors", fixed = TRUE)
 })
 
 test_that("ordinary models raise no warning", {
