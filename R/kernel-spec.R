@@ -216,6 +216,14 @@ is_finite_kernel <- function(kernel) {
     (is_sum(kernel) || sum(vapply(kernel$parts, has_input_features, NA)) <= 1L)
 }
 
+#' The dimension of a kernel's states over one input, with which it is a Markov process; 0 if it is none
+#' @noRd
+state_dimension <- function(kernel) {
+  if (!length(kernel$parts)) return(facts_of_kernel(kernel)$states)
+  parts <- vapply(kernel$parts, state_dimension, 1)
+  if (any(parts == 0)) 0 else if (is_sum(kernel)) sum(parts) else prod(parts)
+}
+
 has_input_features <- function(kernel) {
   if (length(kernel$parts)) return(any(vapply(kernel$parts, has_input_features, NA)))
   facts_of_kernel(kernel)$features == "inputs"

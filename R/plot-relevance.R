@@ -73,7 +73,11 @@ term_relevance <- function(fit) {
 part_relevance <- function(fit, t) {
   term <- prior_terms(fit$model)[[t]]
   kernel <- term_kernels(term)[[1L]]
-  if (is.null(kernel) || !is_sum(kernel) || !is_full(fit$model)) return(NULL)
+  if (is.null(kernel) || !is_sum(kernel) || !is_full_term(term)) return(NULL)
+  if (!is_full(fit$model)) {
+    if (nrow(fit$data) > slow_rows) return(NULL)
+    fit$model <- with_full_terms(fit$model)
+  }
   rows <- lapply(fit$model$designs, subset_rows, spread_rows(nrow(fit$data), relevance_rows))
   relevance <- vapply(seq_along(kernel$parts), function(part) {
     only <- fit
@@ -88,6 +92,16 @@ part_relevance <- function(fit, t) {
   names <- vapply(kernel$parts, kernel_phrase, "")
   if (length(fit$design$specs) > 1L) names <- paste0(term$label, ": ", names)
   stats::setNames(relevance, make.unique(names))
+}
+
+# With covariances of all rows in place of states, by which the posterior's alpha gives the means of parts.
+with_full_terms <- function(model) {
+  model <- change_terms(model, function(term, t) if (is_full_term(term)) replace(term, "type", "kernel") else term)
+  model$predictors <- lapply(model$predictors, function(predictor) {
+    predictor$solver <- choose_solver(vapply(predictor$terms, `[[`, "", "type"))
+    predictor
+  })
+  model
 }
 
 # One, or one for each level of a factor `by`.

@@ -260,7 +260,10 @@ design_term.gp_term <- function(spec, frame, context) {
     spec$center <- centres(spec, rows, context)
     centre <- if (spec$center) list(centre = centre_rows(spec, rows, context$weights, context))
     terms <- lapply(kernels, function(own) c(
-      list(type = "kernel", label = spec$label, input_count = ncol(inputs$matrix)),
+      list(
+        type = if (is_chain(spec, inputs$matrix)) "chain" else "kernel", label = spec$label,
+        input_count = ncol(inputs$matrix)
+      ),
       if (length(own) == 1L) list(kernel = own[[1L]]) else list(kernels = own), centre
     ))
     if (!is.null(spec$inducing)) {
@@ -270,6 +273,36 @@ design_term.gp_term <- function(spec, frame, context) {
     if (!spec$scale) inform_scales(spec, kernels[[1L]][[1L]], block$matrix)
   }
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
+}
+
+# More states than this cost more than a dense matrix does at most sizes.
+most_states <- 16
+
+#' Is a process Markov over a single input, so that its states are enough?
+#' @noRd
+is_chain <- function(spec, x) ncol(x) == 1L && state_dimension(spec$kernel) %in% seq_len(most_states)
+
+#' Processes as chains where one solver takes them together, else as full ones
+#'
+#' All need the same input, and states that are few: where groups differ, each group's process is a part of one state.
+#' @param built From design_term(), of all terms.
+#' @noRd
+settle_chains <- function(built) {
+  chains <- vapply(built, function(b) identical(b$term$type, "chain"), NA)
+  if (!any(chains)) return(built)
+  of <- built[chains]
+  same <- function(part) all(vapply(of, function(b) identical(b$rows[[part]], of[[1L]]$rows[[part]]), NA))
+  states <- sum(vapply(of, function(b) {
+    levels <- if (same("group")) 1L else max(1L, length(b$spec$by_levels))
+    state_dimension(b$spec$kernel) * levels
+  }, 1))
+  if (same("inputs") && states <= 2 * most_states) return(built)
+  built[chains] <- lapply(of, function(b) {
+    b$term$type <- "kernel"
+    b$per_class <- lapply(b$per_class, replace, "type", "kernel")
+    b
+  })
+  built
 }
 
 # More levels with hyperparameters of their own than this are worth a word.

@@ -98,7 +98,7 @@ Rcpp::List kernel_to_r(const KernelFacts& facts) {
                             Rcpp::_["constants"] = facts.constants,
                             Rcpp::_["features"] = word(facts.features),
                             Rcpp::_["acts_on_columns"] = facts.acts_on_columns,
-                            Rcpp::_["one_input"] = facts.one_input,
+                            Rcpp::_["one_input"] = facts.one_input, Rcpp::_["states"] = facts.states,
                             Rcpp::_["metric"] = facts.metric, Rcpp::_["operation"] = facts.operation);
 }
 
@@ -165,12 +165,14 @@ Rcpp::List term_facts() {
   return Table<TermFacts>(rows)
       .column("type", [](const auto& t) { return t.type; })
       .column("full", [](const auto& t) { return t.full; })
+      .column("chain", [](const auto& t) { return t.chain; })
       .column("fields", [](const auto& t) { return t.fields; })
       .column("units", [](const auto& t) { return t.units; })
       .frame();
 }
 
-//' By type: parameters (a data frame), constants, features, acts_on_columns, metric, operation
+//' By type: parameters (a data frame), constants, features, acts_on_columns, one_input, states,
+//' metric, operation
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List kernel_facts() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernel/spec.h"
+#include "kernel/state_space.h"
 
 namespace galvi {
 
@@ -14,6 +15,7 @@ class Composite : public Kernel {
   void update(const ConstVectorRef& hyper) override {
     for (auto& part : parts_) part->update(hyper);
   }
+  const StateSpace* state_space() const override { return space_; }
 
  protected:
   static KernelFacts composite(const char* operation) {
@@ -21,13 +23,27 @@ class Composite : public Kernel {
     facts.operation = operation;
     return facts;
   }
+  /// The parts' spaces, two by two, if all have one.
+  template <class Pair>
+  void join_spaces() {
+    space_ = parts_[0]->state_space();
+    for (size_t k = 1; k < parts_.size() && space_; ++k) {
+      const StateSpace* next = parts_[k]->state_space();
+      if (next) pairs_.push_back(std::make_unique<Pair>(*space_, *next));
+      space_ = next && pairs_.back()->dimension() <= StateSpace::most_dimensions ? pairs_.back().get() : nullptr;
+    }
+  }
 
   std::vector<std::unique_ptr<Kernel>> parts_;
+
+ private:
+  std::vector<std::unique_ptr<StateSpace>> pairs_;
+  const StateSpace* space_ = nullptr;
 };
 
 class Sum final : public Composite {
  public:
-  using Composite::Composite;
+  explicit Sum(const KernelSpec& spec) : Composite(spec) { join_spaces<SumSpace>(); }
   static KernelFacts facts() { return composite("+"); }
 
   void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
@@ -57,7 +73,7 @@ class Sum final : public Composite {
 
 class Product final : public Composite {
  public:
-  using Composite::Composite;
+  explicit Product(const KernelSpec& spec) : Composite(spec) { join_spaces<ProductSpace>(); }
   static KernelFacts facts() { return composite("*"); }
 
   void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {

@@ -2,16 +2,18 @@
 #pragma once
 
 #include "kernel/spec.h"
+#include "kernel/state_space.h"
 
 namespace galvi {
 
-class Constant final : public Kernel {
+class Constant final : public Kernel, private StateSpace {
  public:
   explicit Constant(const KernelSpec& spec) : variance_at_(position(spec, "variance")) {}
   static KernelFacts facts() {
     KernelFacts facts{{KernelParameter::variance()}};
     facts.features = KernelFacts::Features::constant;
     facts.acts_on_columns = facts.metric = false;
+    facts.states = 1;
     return facts;
   }
 
@@ -29,8 +31,21 @@ class Constant final : public Kernel {
   void diagonal_gradient(const ConstMatrixRef&, const ConstVectorRef& g, VectorRef hyper) const override {
     hyper[variance_at_] += g.sum();
   }
+  const StateSpace* state_space() const override { return this; }
 
  private:
+  Index dimension() const override { return 1; }
+  void observe(VectorRef h) const override { h[0] = 1; }
+  void stationary(MatrixRef P) const override { P(0, 0) = variance_; }
+  void step(double, MatrixRef A, MatrixRef Q) const override {
+    A(0, 0) = 1;
+    Q(0, 0) = 0;
+  }
+  void add_stationary_gradient(const ConstMatrixRef& G, VectorRef hyper) const override {
+    hyper[variance_at_] += G(0, 0);
+  }
+  void add_step_gradient(double, const ConstMatrixRef&, const ConstMatrixRef&, VectorRef) const override {}
+
   Index variance_at_;
   double variance_ = 1;
 };

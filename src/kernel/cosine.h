@@ -2,12 +2,14 @@
 #pragma once
 
 #include "kernel/spec.h"
+#include "kernel/state_space.h"
 
 namespace galvi {
 
 /// With the angle a = 2 pi x / period it is the process u cos a + w sin a, u and w independent, each of this
 /// variance: cos(a - b) = cos a cos b + sin a sin b. Whole turns are taken off before the angle is computed.
-class Cosine final : public Kernel {
+/// As a Markov process it turns, and nothing is added: Q = 0.
+class Cosine final : public Kernel, private StateSpace {
  public:
   explicit Cosine(const KernelSpec& spec)
       : columns_(spec.columns), variance_at_(position(spec, "variance")), period_at_(position(spec, "period")) {
@@ -18,6 +20,7 @@ class Cosine final : public Kernel {
     period.per_column = false;
     KernelFacts facts{{KernelParameter::variance(), period}};
     facts.one_input = true;
+    facts.states = 2;
     return facts;
   }
 
@@ -51,20 +54,39 @@ class Cosine final : public Kernel {
   void diagonal_gradient(const ConstMatrixRef&, const ConstVectorRef& g, VectorRef hyper) const override {
     hyper[variance_at_] += g.sum();
   }
+  const StateSpace* state_space() const override { return this; }
 
  private:
+  Index dimension() const override { return 2; }
+  void observe(VectorRef h) const override { h << 1, 0; }
+  void stationary(MatrixRef P) const override { P = variance_ * Matrix::Identity(2, 2); }
+  void step(double gap, MatrixRef A, MatrixRef Q) const override {
+    const Eigen::Vector2d at = circle(gap);
+    A << at[0], -at[1], at[1], at[0];
+    Q.setZero();
+  }
+  void add_stationary_gradient(const ConstMatrixRef& G, VectorRef hyper) const override {
+    hyper[variance_at_] += G.trace();
+  }
+  void add_step_gradient(double gap, const ConstMatrixRef& G_A, const ConstMatrixRef&,
+                         VectorRef hyper) const override {
+    const Eigen::Vector2d at = circle(gap);
+    const double by_angle = -at[1] * (G_A(0, 0) + G_A(1, 1)) + at[0] * (G_A(1, 0) - G_A(0, 1));
+    hyper[period_at_] -= by_angle * 2 * pi * gap / (period_ * period_);
+  }
+
   static constexpr double pi = 3.141592653589793238462643383279502884;
 
   // a x 2: cosine and sine of the angle.
   Matrix on_circle(const ConstMatrixRef& X) const {
     Matrix out(X.rows(), 2);
-    for (Index i = 0; i < X.rows(); ++i) {
-      const double turns = X(i, columns_[0]) / period_;
-      const double angle = std::isfinite(turns) ? 2 * pi * (turns - std::floor(turns)) : 0;
-      out(i, 0) = std::cos(angle);
-      out(i, 1) = std::sin(angle);
-    }
+    for (Index i = 0; i < X.rows(); ++i) out.row(i) = circle(X(i, columns_[0])).transpose();
     return out;
+  }
+  Eigen::Vector2d circle(double x) const {
+    const double turns = x / period_;
+    const double angle = std::isfinite(turns) ? 2 * pi * (turns - std::floor(turns)) : 0;
+    return {std::cos(angle), std::sin(angle)};
   }
 
   std::vector<Index> columns_;

@@ -12,6 +12,7 @@
 namespace galvi {
 
 class CovarianceFunctions;
+class StateSpace;
 
 /// What R says about a kernel. `hyper` maps a parameter ("variance", "lengthscale", "alpha", "period", ...)
 /// to positions in the model's hyperparameter table (one, or one per input column); `constants` holds numbers
@@ -55,6 +56,7 @@ struct KernelFacts {
   Features features = Features::none;
   bool acts_on_columns = true;
   bool one_input = false;      // it acts on a single column
+  Index states = 0;             // dimension of its state space over one input; 0: none, and that of parts is not here
   bool metric = true;           // the size of differences between inputs counts, and so do their units
   std::string operation = "";  // of parts: "+" or "*"
 };
@@ -76,6 +78,8 @@ class Kernel {
                         VectorRef hyper, Matrix* inputs) const = 0;
   /// hyper[h] += sum_i g_i dk(X_i, X_i)/dh.
   virtual void diagonal_gradient(const ConstMatrixRef& X, const ConstVectorRef& g, VectorRef hyper) const = 0;
+  /// The process as a Markov process over its single input; null where it has none.
+  virtual const StateSpace* state_space() const { return nullptr; }
 };
 
 /// Throws std::invalid_argument for an unknown type or a missing parameter.

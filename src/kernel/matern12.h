@@ -1,13 +1,14 @@
 // Matern 1/2: variance exp(-r), r the scaled distance.
 #pragma once
 
-#include "kernel/stationary.h"
+#include "kernel/matern.h"
 
 namespace galvi {
 
-class Matern12 final : public Stationary {
+class Matern12 final : public Matern {
  public:
-  using Stationary::Stationary;
+  explicit Matern12(const KernelSpec& spec) : Matern(spec, 1) {}
+  static KernelFacts facts() { return facts_of(1); }
 
  protected:
   void correlate(ArrayRef s) const override {

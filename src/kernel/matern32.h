@@ -1,13 +1,14 @@
 // Matern 3/2: variance (1 + t) exp(-t), t = sqrt(3) r, r the scaled distance.
 #pragma once
 
-#include "kernel/stationary.h"
+#include "kernel/matern.h"
 
 namespace galvi {
 
-class Matern32 final : public Stationary {
+class Matern32 final : public Matern {
  public:
-  using Stationary::Stationary;
+  explicit Matern32(const KernelSpec& spec) : Matern(spec, 2) {}
+  static KernelFacts facts() { return facts_of(2); }
 
  protected:
   void correlate(ArrayRef s) const override {

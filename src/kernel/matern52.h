@@ -1,13 +1,14 @@
 // Matern 5/2: variance (1 + t + t^2 / 3) exp(-t), t = sqrt(5) r, r the scaled distance.
 #pragma once
 
-#include "kernel/stationary.h"
+#include "kernel/matern.h"
 
 namespace galvi {
 
-class Matern52 final : public Stationary {
+class Matern52 final : public Matern {
  public:
-  using Stationary::Stationary;
+  explicit Matern52(const KernelSpec& spec) : Matern(spec, 3) {}
+  static KernelFacts facts() { return facts_of(3); }
 
  protected:
   void correlate(ArrayRef s) const override {

@@ -32,14 +32,13 @@ class Stationary : public Kernel {
                                   const ConstArrayRef& /*g*/, VectorRef /*hyper*/) const {}
 
   double variance_ = 1;
-
- private:
-  Matrix scaled(const ConstMatrixRef& X) const;
-
   std::vector<Index> columns_;
   Index variance_at_;
   std::vector<Index> lengthscale_at_;
   Vector lengthscale_;  // one per column
+
+ private:
+  Matrix scaled(const ConstMatrixRef& X) const;
 };
 
 }  // namespace galvi

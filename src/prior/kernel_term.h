@@ -10,7 +10,7 @@ namespace galvi {
 ///   k(x, z) - m(x) - m(z) + s,   m(x) = sum_r a_r k(x, x_r),   s = sum_r a_r m(x_r).
 /// Over the rows of the centre themselves m = K a, so that the kernel is evaluated as often as without a centre; with
 /// equal weights the covariance is H K H, H = I - 11'/N.
-class KernelTerm final : public Term {
+class KernelTerm : public Term {
  public:
   explicit KernelTerm(const TermSpec& spec);
 
@@ -30,17 +30,20 @@ class KernelTerm final : public Term {
   void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
                                VectorRef hyper) const override;
 
+ protected:
+  bool is_centre(const KernelRows& rows) const;
+
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // one, or one for each group
+  Index inputs_;  // p
+
  private:
   GroupKernels of_groups() const { return GroupKernels(kernels_); }
-  bool is_centre(const KernelRows& rows) const;
   void set_means(Vector mean) const;
   /// m(x) of each row, after which levels() are known.
   Vector means(Context& context, const KernelRows& rows) const;
   Vector cross_means(Context& context, const KernelRows& rows) const;
   Vector levels(const KernelRows& rows) const;  // s of each row's group
 
-  std::vector<std::unique_ptr<Kernel>> kernels_;  // one, or one for each group
-  Index inputs_;  // p
   CentreSpec centre_;
   mutable Vector mean_;   // m(x_r); empty until it is asked for
   mutable Vector level_;  // s of each group

@@ -3,6 +3,7 @@
 #include <string>
 #include <type_traits>
 
+#include "prior/chain_term.h"
 #include "prior/columns_term.h"
 #include "prior/factors_term.h"
 #include "prior/field_term.h"
@@ -31,11 +32,12 @@ struct Entry {
 
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> terms = {
-      {{"kernel", true, false, false}, make<KernelTerm>},
-      {{"columns", false, false, false}, make<ColumnsTerm>},
-      {{"field", false, true, false}, make<FieldTerm>},
-      {{"inducing", false, false, false}, make<InducingTerm>},
-      {{"factors", false, true, true}, make<FactorsTerm>},
+      {{"kernel", true, false, false, false, false}, make<KernelTerm>},
+      {{"chain", true, true, false, false, false}, make<ChainTerm>},
+      {{"columns", false, false, false, true, false}, make<ColumnsTerm>},
+      {{"field", false, false, true, false, false}, make<FieldTerm>},
+      {{"inducing", false, false, false, false, false}, make<InducingTerm>},
+      {{"factors", false, false, true, false, true}, make<FactorsTerm>},
   };
   return terms;
 }

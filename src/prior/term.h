@@ -82,6 +82,7 @@ struct Weights {
   std::function<Matrix(const Matrix&)> multiply;  // G X
 };
 
+class ChainTerm;
 class Field;
 class FactorsTerm;
 
@@ -171,6 +172,10 @@ class Term {
   /// Null for all other terms.
   virtual const FactorsTerm* factors() const { return nullptr; }
 
+  // The view along one input.
+  /// Null for all terms but Markov processes.
+  virtual const ChainTerm* chain() const { return nullptr; }
+
   // The dense view, of terms with few coefficients.
   /// The rows as linear functions of the columns' coefficients and then of the field's nodes, neither whitened.
   /// There are none where these functions depend on hyperparameters, or a field is known only up to constraints.   n x
@@ -201,7 +206,9 @@ std::unique_ptr<Term> make_term(const TermSpec& spec, const Backend& backend);
 struct TermFacts {
   std::string type;
   bool full;    // infinite-dimensional: a full covariance over rows
+  bool chain;   // full, but for a Markov process of one input, whose states are enough
   bool fields;  // has nodes with a sparse precision
+  bool columns; // finitely many columns of the data
   bool units;   // no row joins two of its units: alone, their posteriors are independent
 };
 std::vector<TermFacts> term_facts();

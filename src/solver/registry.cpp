@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "solver/dense_kernel.h"
+#include "solver/markov.h"
 #include "solver/projected.h"
 #include "solver/sparse.h"
 #include "solver/units.h"
@@ -20,10 +21,10 @@ std::unique_ptr<Solver> make(Context& context, std::shared_ptr<Prior> prior,
 using Maker = std::unique_ptr<Solver> (*)(Context&, std::shared_ptr<Prior>,
                                           std::shared_ptr<const DesignRows>);
 
-/// Whether some terms are infinite-dimensional, whether there are fields, whether a term of units is all
-/// there is.
+/// Whether some terms are infinite-dimensional, whether all of these are Markov and only columns are beside them,
+/// whether there are fields, whether a term of units is all there is.
 struct Terms {
-  bool full = false, fields = false, units = false;
+  bool full = false, chains = false, fields = false, units = false;
 };
 
 struct Entry {
@@ -32,10 +33,11 @@ struct Entry {
   bool (*serves)(const Terms& terms);
 };
 
-// The first that can serve is chosen: with a full covariance the sum of all terms is full; units that no row
+// The first that can serve is chosen: processes of one input take their states one after the other; with a full covariance the sum of all terms is full; units that no row
 // joins are solved one by one; otherwise Markov fields keep the system sparse.
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> solvers = {
+      {{"markov", false, false}, make<MarkovSolver>, [](const Terms& terms) { return terms.chains; }},
       {{"dense_kernel", true, false}, make<DenseKernelSolver>, [](const Terms& terms) { return terms.full; }},
       {{"units", false, false}, make<UnitsSolver>, [](const Terms& terms) { return terms.units; }},
       {{"sparse", false, false}, make<SparseSolver>, [](const Terms& terms) { return terms.fields; }},
@@ -55,12 +57,16 @@ std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, s
 
 std::string choose_solver(const std::vector<std::string>& term_types) {
   Terms terms;
+  bool others = false;
   for (const TermFacts& facts : term_facts()) {
     if (std::find(term_types.begin(), term_types.end(), facts.type) == term_types.end()) continue;
     terms.full = terms.full || facts.full;
+    terms.chains = terms.chains || facts.chain;
+    others = others || !(facts.chain || facts.columns);
     terms.fields = terms.fields || facts.fields;
     terms.units = facts.units && term_types.size() == 1;
   }
+  terms.chains = terms.chains && !others;
   for (const Entry& entry : registry())
     if (entry.serves(terms)) return entry.facts.name;
   throw std::logic_error("no solver serves these terms");

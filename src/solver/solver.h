@@ -206,7 +206,7 @@ class Solver {
   Vector lambda_;                                   // of the last factorise()
 };
 
-/// kind: "dense_kernel", "units", "sparse" or "projected". Throws std::invalid_argument for anything else.
+/// kind: "markov", "dense_kernel", "units", "sparse" or "projected". Throws std::invalid_argument for anything else.
 std::unique_ptr<Solver> make_solver(const std::string& kind, Context& context, std::shared_ptr<Prior> prior,
                                     std::shared_ptr<const DesignRows> design);
 

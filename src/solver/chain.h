@@ -1,0 +1,104 @@
+// A sum of Markov processes of one input (kernel/state_space.h) at rows in the order of that input, with sites
+// (lambda, b) at the rows: every verb of a solver in one or two passes, N d^3 with d the length of the state. The form is
+// that of covariances and adjoints (Kalman forwards, Bryson and Frazier 1963, de Jong 1989 backwards): it has no inverse,
+// and keeps its digits at gaps of zero, and at sites of any size and sign.
+//
+//   x_i = A_i x_(i-1) + e_i,  e_i ~ N(0, Q_i),  f_i = h_i'x_i
+//   P_i      covariance of x_i given earlier sites,  s_i = 1 + lambda_i h_i'P_i h_i
+//   N_i      minus the curvature of the log density of all later sites in x_i, given earlier ones
+//   L_i      = I - P_i h_i h_i' lambda_i / s_i
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kernel/state_space.h"
+#include "numeric/context.h"
+
+namespace galvi {
+
+/// One process and its factor in every row: none is a factor of one.
+struct ChainBlock {
+  const StateSpace* space;
+  Vector scale;  // N or empty
+
+  double at(Index i) const { return scale.size() > 0 ? scale[i] : 1.0; }
+};
+
+/// Weights of one block's process at the rows, as linear functions of it have.
+struct BlockWeights {
+  Index block;
+  Vector weight;  // N
+};
+
+class Chain {
+ public:
+  /// In place of the number of a block: the sum of all.
+  static constexpr Index all = -1;
+
+  virtual ~Chain() = default;
+  virtual std::unique_ptr<Chain> clone() const = 0;
+  Index rows() const { return at_.size(); }  // N
+  Index blocks() const { return static_cast<Index>(blocks_.size()); }
+  const ChainBlock& block(Index b) const { return blocks_[b]; }
+  /// d
+  Index dimension() const { return dimension_; }
+
+  /// Call after the hyperparameters have changed.
+  virtual void refresh() = 0;
+  /// False where there is no posterior, possible with negative lambda only.
+  virtual bool factorise(const Vector& lambda) = 0;
+  const Vector& lambda() const { return lambda_; }
+  /// log|I + C Lambda|.
+  double log_det() const { return log_det_; }
+  /// diag C of a block.
+  virtual Vector prior_variances(Index block) const = 0;
+  /// diag V, of all or of one block.
+  virtual Vector variances(Index block = all) const = 0;
+
+  struct Solution {
+    Vector mean;   // V b
+    Vector alpha;  // b - lambda mean, without the loss of a difference
+    Matrix parts;  // of each block, if asked for.   N x blocks
+  };
+  Solution solve(const Vector& b, bool parts = false) const { return solve_for({all, b}, parts); }
+  /// The same for information on one block; alpha is then -lambda mean.
+  virtual Solution solve_for(const BlockWeights& b, bool parts) const = 0;
+  /// y - V Lambda y, without the loss of a difference.
+  virtual Vector residual(const Vector& y) const = 0;
+  virtual Vector prior_product(const BlockWeights& x) const = 0;    // C x of one block or all
+  virtual Vector squared_covariance(const Vector& x) const = 0;     // (V o V) x
+  virtual Vector prior_by_covariance(const Vector& x) const = 0;    // (C o V) x
+
+  /// Visits all rows in order. t has the residuals of pseudo-observations Y and the covariances of f with linear
+  /// functions, at the present sites; v the variance of f by this chain alone. lambda += what `change` returns; call
+  /// factorise() afterwards.
+  using Change = std::function<double(Index i, double v, const Vector& t)>;
+  virtual void sweep(const Matrix& Y, const std::vector<BlockWeights>& functions, const Change& change) = 0;
+
+  /// Sums in which the hyperparameters' gradient is linear, in units of weight: those of log|I + C Lambda| and of x'C x.
+  virtual void start_gradient() const = 0;
+  virtual void add_log_det_gradient(double weight) const = 0;
+  virtual void add_quadratic_gradient(double weight, const BlockWeights& x) const = 0;
+  /// hyper[h] += the derivative of all of these.
+  virtual void finish_gradient(VectorRef hyper) const = 0;
+
+  /// Draws of every block from N(0, V).   blocks of N x count
+  virtual std::vector<Matrix> draw(Context& context, Index count) const = 0;
+
+ protected:
+  Chain(Vector at, std::vector<ChainBlock> blocks);
+
+  Vector at_;
+  std::vector<ChainBlock> blocks_;
+  std::vector<Index> first_;  // element of the state of each block
+  Index dimension_ = 0;
+  Vector lambda_;
+  double log_det_ = 0;
+};
+
+/// at: N, not decreasing.
+std::unique_ptr<Chain> make_chain(Vector at, std::vector<ChainBlock> blocks);
+
+}  // namespace galvi

@@ -1,0 +1,136 @@
+// Predictions: new rows join the chains without sites.
+#include "numeric/dense.h"
+#include "prior/chain_term.h"
+#include "solver/markov.h"
+#include "solver/small_root.h"
+
+namespace galvi {
+
+namespace {
+
+template <class Part>
+Part stacked(const Part& above, const Part& below) {
+  Part out(above.rows() + below.rows(), below.cols());
+  if (above.rows() > 0) out.topRows(above.rows()) = above;
+  out.bottomRows(below.rows()) = below;
+  return out;
+}
+
+/// Rows of a chain or of columns, one after the other.
+TermRows joined(const TermRows& above, const TermRows& below, Index rows, Index more) {
+  TermRows out;
+  if (below.W.cols() > 0) out.W = stacked(above.W, below.W);
+  if (below.kernel.inputs.cols() > 0) out.kernel.inputs = stacked(above.kernel.inputs, below.kernel.inputs);
+  if (below.kernel.group.size() > 0) out.kernel.group = stacked(above.kernel.group, below.kernel.group);
+  if (above.kernel.by.size() > 0 || below.kernel.by.size() > 0) {
+    out.kernel.by = Vector::Ones(rows + more);
+    if (above.kernel.by.size() > 0) out.kernel.by.head(rows) = above.kernel.by;
+    if (below.kernel.by.size() > 0) out.kernel.by.tail(more) = below.kernel.by;
+  }
+  return out;
+}
+
+}  // namespace
+
+void MarkovSolver::use(const SolverState& state) {
+  if (lambda_.size() == rows_ && lambda_ == state.lambda) return;
+  if (!factorise(state.lambda)) throw_singular();
+}
+
+MarkovSolver MarkovSolver::with_rows(const SolverState& state, const DesignRows& others, Vector& b) const {
+  const Index more = others.size();
+  auto all = std::make_shared<DesignRows>();
+  for (Index t = 0; t < prior_->size(); ++t)
+    all->terms.push_back(joined((*design_)[t], others[t], rows_, more));
+  MarkovSolver out(context_, prior_, std::move(all));
+  out.refresh();
+  Vector lambda = Vector::Zero(rows_ + more);
+  lambda.head(rows_) = state.lambda;
+  b = Vector::Zero(rows_ + more);
+  b.head(rows_) = state.b;
+  if (!out.factorise(lambda)) throw_singular();
+  return out;
+}
+
+std::vector<Coefficients> MarkovSolver::coefficients(const SolverState& state) {
+  std::vector<Coefficients> out;
+  if (columns_.size() == 0) return out;
+  use(state);
+  const Vector beta = prior_->scale().cwiseProduct(coefficient_means(state.b));
+  const Matrix S = solve_roots(root_, Matrix::Identity(beta.size(), beta.size()));
+  const Matrix covariance = prior_->scale().asDiagonal() * S * prior_->scale().asDiagonal();
+  for (Index t = 0; t < prior_->size(); ++t)
+    if (const Index q = (*prior_)[t].columns(), at = prior_->first_column(t); q > 0)
+      out.push_back({(*prior_)[t].label(), prior_->coefficient_mean().segment(at, q) + beta.segment(at, q),
+                     covariance.block(at, at, q, q)});
+  return out;
+}
+
+Conditional MarkovSolver::conditional(const SolverState& state, const DesignRows& others,
+                                      const ConditionalRequest& request) {
+  const Index more = others.size(), T = prior_->size();
+  Vector b;
+  MarkovSolver joint = with_rows(state, others, b);
+  Conditional out;
+  out.mean = (joint.posterior_mean(b).mean + joint.prior_mean_).tail(more);
+  if (request.variance || request.covariance) out.variance = joint.variances_.tail(more);
+  if (request.covariance) {
+    std::vector<Index> rows(more);
+    for (Index n = 0; n < more; ++n) rows[n] = rows_ + n;
+    out.covariance = joint.covariance(rows).bottomRows(more);
+    out.covariance = (0.5 * (out.covariance + out.covariance.transpose())).eval();
+    out.variance = out.covariance.diagonal();
+  }
+  if (!request.terms) return out;
+  out.term_mean = out.term_variance = Matrix::Zero(more, T);
+  const Vector u = joint.coefficient_means(b);
+  const bool border = u.size() > 0;
+  const Vector rest = border ? Vector(b - joint.lambda_.cwiseProduct(joint.W_ * u)) : b;
+  for (Index t = 0; t < T; ++t) {
+    Vector mean = Vector::Zero(joint.rows_), variance = Vector::Zero(joint.rows_);
+    if ((*prior_)[t].chain()) {
+      for (const Part& part : joint.parts_) {
+        const Vector own = joint.take(part, rest), lambda = joint.take(part, joint.lambda_);
+        Vector at_mean = Vector::Zero(own.size()), at_variance = at_mean;
+        Matrix answers = Matrix::Zero(own.size(), u.size());
+        for (Index k = 0; k < part.chain.chain().blocks(); ++k) {
+          if (joint.block_terms_[k] != t) continue;
+          at_mean += part.chain.part(k, own);
+          if (!request.variance) continue;
+          at_variance += part.chain.part_variances(k);
+          for (Index j = 0; j < u.size(); ++j)
+            answers.col(j) -= part.chain.part(k, lambda.cwiseProduct(joint.take(part, joint.W_.col(j))));
+        }
+        if (border && request.variance) at_variance += times_inverse_root(answers, joint.root_).rowwise().squaredNorm();
+        joint.put(part, at_mean, mean);
+        joint.put(part, at_variance, variance);
+      }
+    } else {
+      const Index at = prior_->first_column(t), q = (*prior_)[t].columns();
+      Matrix W = Matrix::Zero(joint.rows_, u.size());
+      W.middleCols(at, q) = joint.W_.middleCols(at, q);
+      mean = W * u;
+      if (request.variance) variance = times_inverse_root(W, joint.root_).rowwise().squaredNorm();
+    }
+    out.term_mean.col(t) = mean.tail(more);
+    (*prior_)[t].add_prior_mean(others[t], 0, out.term_mean.col(t));
+    out.term_variance.col(t) = variance.tail(more);
+  }
+  return out;
+}
+
+Matrix MarkovSolver::draw(const SolverState& state, const DesignRows& others, Index count) {
+  const Index more = others.size();
+  Vector b;
+  MarkovSolver joint = with_rows(state, others, b);
+  const Vector mean = joint.posterior_mean(b).mean + joint.prior_mean_;
+  Matrix out = Matrix::Zero(joint.rows_, count);
+  for (const Part& part : joint.parts_) {
+    const Matrix own = part.chain.draw(context_, count);
+    for (Index j = 0; j < count; ++j) joint.put(part, own.col(j), out.col(j));
+  }
+  if (joint.F_.cols() > 0) out += joint.F_ * white_noise(context_, joint.F_.cols(), count);
+  return out.bottomRows(more).colwise() + mean.tail(more);
+}
+
+}  // namespace galvi
