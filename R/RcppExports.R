@@ -61,7 +61,8 @@ term_facts <- function() {
     .Call(`_galvi_term_facts`)
 }
 
-#' By type: parameters (a data frame), constants, features, acts_on_columns, metric, operation
+#' By type: parameters (a data frame), constants, features, acts_on_columns, one_input, states,
+#' metric, operation
 #' @noRd
 kernel_facts <- function() {
     .Call(`_galvi_kernel_facts`)

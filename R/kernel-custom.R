@@ -65,7 +65,7 @@ custom_kernel_facts <- function(kernel) {
       name = names(kernel$settings), role = rep("shape", length(starts)), lower = starts * 1e-3,
       upper = starts * 1e3, per_column = rep(FALSE, length(starts))
     ),
-    constants = character(), features = "none", acts_on_columns = TRUE, one_input = FALSE,
+    constants = character(), features = "none", acts_on_columns = TRUE, one_input = FALSE, states = 0L,
     metric = FALSE, operation = ""
   )
 }

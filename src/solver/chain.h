@@ -4,7 +4,7 @@
 // and keeps its digits at gaps of zero, and at sites of any size and sign.
 //
 //   x_i = A_i x_(i-1) + e_i,  e_i ~ N(0, Q_i),  f_i = h_i'x_i
-//   P_i      covariance of x_i given earlier sites,  s_i = 1 + lambda_i h_i'P_i h_i
+//   P_i      covariance of x_i given earlier sites, s_i = 1 + lambda_i h_i'P_i h_i
 //   N_i      minus the curvature of the log density of all later sites in x_i, given earlier ones
 //   L_i      = I - P_i h_i h_i' lambda_i / s_i
 #pragma once
@@ -75,7 +75,7 @@ class Chain {
   /// functions, at the present sites; v the variance of f by this chain alone. lambda += what `change` returns; call
   /// factorise() afterwards.
   using Change = std::function<double(Index i, double v, const Vector& t)>;
-  virtual void sweep(const Matrix& Y, const std::vector<BlockWeights>& functions, const Change& change) = 0;
+  void sweep(const Matrix& Y, const std::vector<BlockWeights>& functions, const Change& change);
 
   /// Sums in which the hyperparameters' gradient is linear, in units of weight: those of log|I + C Lambda| and of x'C x.
   virtual void start_gradient() const = 0;
@@ -85,10 +85,14 @@ class Chain {
   virtual void finish_gradient(VectorRef hyper) const = 0;
 
   /// Draws of every block from N(0, V).   blocks of N x count
-  virtual std::vector<Matrix> draw(Context& context, Index count) const = 0;
+  std::vector<Matrix> draw(Context& context, Index count) const;
 
  protected:
   Chain(Vector at, std::vector<ChainBlock> blocks);
+  virtual Matrix stationary() const = 0;                            // P
+  virtual Vector observation(Index i, Index block) const = 0;       // h_i of all or one block
+  virtual void step(Index i, Matrix& A_i, Matrix& Q_i) const = 0;   // to row i > 0
+  virtual Matrix known(Index i) const = 0;  // covariance of x_i given the sites up to i
 
   Vector at_;
   std::vector<ChainBlock> blocks_;

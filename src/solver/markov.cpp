@@ -231,17 +231,23 @@ SiteMean MarkovSolver::posterior_mean(const Vector& b) {
   return out;
 }
 
-// No noise is noise of this share of the prior's variance: next to nothing, yet it leaves ties a posterior.
-SiteMean MarkovSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
+// No noise is noise of this share of the prior's variance: it leaves ties a posterior.
+Vector MarkovSolver::finite(const Vector& lambda) const {
   constexpr double nothing = 1e-13;
-  Vector finite = lambda;
+  Vector out = lambda;
   for (Index n = 0; n < rows_; ++n) {
     if (!std::isinf(lambda[n])) continue;
-    const double noise = nothing * (prior_variances_[n] > 0 && std::isfinite(prior_variances_[n]) ? prior_variances_[n] : 1);
-    finite[n] = 1 / noise;
-    jitter_ = std::max(jitter_, noise);
+    const double own = prior_variances_[n];
+    out[n] = 1 / (nothing * (own > 0 && std::isfinite(own) ? own : 1));
   }
-  return Solver::condition(finite, r, log_evidence);
+  return out;
+}
+
+SiteMean MarkovSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
+  const Vector near = finite(lambda);
+  for (Index n = 0; n < rows_; ++n)
+    if (std::isinf(lambda[n])) jitter_ = std::max(jitter_, 1 / near[n]);
+  return Solver::condition(near, r, log_evidence);
 }
 
 double MarkovSolver::rounding() const {

@@ -66,6 +66,9 @@ class MarkovSolver final : public Solver {
   /// The same for all columns of X.
   Matrix by_chain(const Matrix& X, const std::function<Vector(const CentredChain&, const Vector&)>& f) const;
   Vector coefficient_means(const Vector& b) const;  // of the whitened columns
+  /// Precisions with that of next to no noise for those that are infinite.
+  Vector finite(const Vector& lambda) const;
+  SolverState finite(const SolverState& state) const;
   void use(const SolverState& state);
   double row_flops() const;
   /// hyper[h] += weight tr((Lambda - Lambda V Lambda) dC/dh) + sum_j w_j x_j'dC/dh x_j, of the chains.

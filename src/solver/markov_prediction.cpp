@@ -32,12 +32,24 @@ TermRows joined(const TermRows& above, const TermRows& below, Index rows, Index 
 
 }  // namespace
 
+// b of a row without noise is infinite, too.
+SolverState MarkovSolver::finite(const SolverState& state) const {
+  SolverState out = state;
+  if (state.lambda.allFinite()) return out;
+  out.lambda = finite(state.lambda);
+  const Vector mean = apply_prior(state.alpha);
+  for (Index n = 0; n < rows_; ++n)
+    if (std::isinf(state.lambda[n])) out.b[n] = state.alpha[n] + out.lambda[n] * mean[n];
+  return out;
+}
+
 void MarkovSolver::use(const SolverState& state) {
   if (lambda_.size() == rows_ && lambda_ == state.lambda) return;
   if (!factorise(state.lambda)) throw_singular();
 }
 
-MarkovSolver MarkovSolver::with_rows(const SolverState& state, const DesignRows& others, Vector& b) const {
+MarkovSolver MarkovSolver::with_rows(const SolverState& kept, const DesignRows& others, Vector& b) const {
+  const SolverState state = finite(kept);
   const Index more = others.size();
   auto all = std::make_shared<DesignRows>();
   for (Index t = 0; t < prior_->size(); ++t)
@@ -52,9 +64,10 @@ MarkovSolver MarkovSolver::with_rows(const SolverState& state, const DesignRows&
   return out;
 }
 
-std::vector<Coefficients> MarkovSolver::coefficients(const SolverState& state) {
+std::vector<Coefficients> MarkovSolver::coefficients(const SolverState& kept) {
   std::vector<Coefficients> out;
   if (columns_.size() == 0) return out;
+  const SolverState state = finite(kept);
   use(state);
   const Vector beta = prior_->scale().cwiseProduct(coefficient_means(state.b));
   const Matrix S = solve_roots(root_, Matrix::Identity(beta.size(), beta.size()));
@@ -73,7 +86,7 @@ Conditional MarkovSolver::conditional(const SolverState& state, const DesignRows
   MarkovSolver joint = with_rows(state, others, b);
   Conditional out;
   out.mean = (joint.posterior_mean(b).mean + joint.prior_mean_).tail(more);
-  if (request.variance || request.covariance) out.variance = joint.variances_.tail(more);
+  out.variance = joint.variances_.tail(more);
   if (request.covariance) {
     std::vector<Index> rows(more);
     for (Index n = 0; n < more; ++n) rows[n] = rows_ + n;

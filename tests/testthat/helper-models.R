@@ -81,12 +81,13 @@ columns_term <- function(W, sd, mean = numeric(ncol(W))) {
   list(type = "columns", label = "fixed", W = W, mean = mean, factors = cbind(sd, sd, deparse.level = 0))
 }
 
-prior_kinds <- c("gp", "sum", "columns", "flat", "field", "fields", "flat_field")
+prior_kinds <- c("gp", "sum", "chain", "chains", "columns", "flat", "field", "fields", "flat_field")
 flat_kinds <- c("flat", "flat_field")
 
 # One case of each kind of prior, from R's generator.
 random_prior <- function(kind, n, variance = exp(rnorm(1))) {
   if (kind %in% c("field", "fields", "flat_field")) return(random_field_prior(kind, n, variance))
+  if (kind %in% c("chain", "chains")) return(random_chain_prior(kind, n, variance))
   X <- matrix(rnorm(2 * n), n)
   W <- cbind(1, matrix(rnorm(n), n))
   stationary <- sample(c("se", "matern12", "matern32", "matern52"), 1)
@@ -108,6 +109,28 @@ random_prior <- function(kind, n, variance = exp(rnorm(1))) {
       terms = list(columns_term(W, 1:2), columns_term(X, c(3, 3))),
       hyper = c(sd0 = Inf, sd1 = Inf, sd = sqrt(variance))
     )
+  )
+}
+
+# Markov processes of one input, some rows tied, with groups or a factor: "chain" alone, "chains" two beside columns.
+random_chain_prior <- function(kind, n, variance, t = round(rnorm(n), sample(1:8, 1))) {
+  chain <- function(t, type, at, ...) {
+    replace(kernel_term(cbind(t), kernel_spec_of(type, list(variance = at, lengthscale = at + 1L), 1L), ...),
+      "type", "chain")
+  }
+  types <- sample(c("matern12", "matern32", "matern52"), 2, replace = TRUE)
+  group <- sample(2L, n, replace = TRUE)
+  lengthscales <- exp(rnorm(2, sd = 0.5))
+  if (kind == "chain") {
+    term <- chain(t, types[1], 1L, by = if (runif(1) < 0.3) rnorm(n), group = if (runif(1) < 0.5) group)
+    return(list(terms = list(term), hyper = c(variance = variance, l = lengthscales[1])))
+  }
+  list(
+    terms = list(
+      columns_term(cbind(1, rnorm(n)), 5:6, mean = c(0.3, -0.2)), chain(t, types[1], 1L),
+      chain(t, types[2], 3L, group = if (runif(1) < 0.7) group)
+    ),
+    hyper = c(variance = variance, l1 = lengthscales[1], v2 = 0.5, l2 = lengthscales[2], sd0 = 2, sd1 = 0.7)
   )
 }
 
