@@ -35,6 +35,9 @@
 #'     a list of `method` (`"points"`, weighted points; `"states"`, a mixture over hyperparameters; `"response"`, linear
 #'     response; `"factorised"`), and of points the `rounds`, the `efficiency` and the shape of the weights' `tail`, of
 #'     linear response the radius `rho`.}
+#'   \item{`solver`}{the solver of each predictor's posterior: `"markov"` (states of processes of one input, see [gp()]),
+#'     `"dense_kernel"` (N x N matrices), `"sparse"` (fields), `"projected"` (few coefficients) or `"units"`
+#'     ([responses()]).}
 #'   \item{`nobs`, `omitted`}{N; for rows from a source also the number of rows with missing values.}
 #'   \item{`inducing`}{the inducing points of sparse [gp()] terms, named by term: matrices with a column per input, in
 #'     the units of the inputs, or data frames if inputs are factors. NULL without such terms.}
@@ -141,6 +144,7 @@ new_fit <- function(call, model, core, result) {
     Filter(Negate(is.null), list(
       call = call, formula = model$formula, family = model$family,
       method = result$method, expectation = result$expectation,
+      solver = vapply(core$predictors, `[[`, "", "solver"),
       prior = model$prior,
       hyper = hyper_table(core, result), inducing = fitted_points(model$design, core, result$hyper),
       mesh = fitted_meshes(model$design),

@@ -19,9 +19,16 @@
 #' indicator columns divided by sqrt(2), so that two levels are at distance 1; it counts as one variable and has one
 #' lengthscale.
 #'
-#' **Several terms** add up. If one term is a full `gp()`, the sum of the covariances of all terms is a dense matrix of
-#' N x N for N observations. A `gp()` whose kernel consists of [linear()] and [constant()] only is a finite set of
-#' columns and never N x N, with or without `inducing`.
+#' **Long series.** A process of one number, date or time whose kernel is [matern12()], [matern32()], [matern52()],
+#' [cosine()], [constant()] or a sum or product of these is a Markov process: time and memory grow as the number of
+#' rows, for every likelihood and method, and the model is the same to rounding error. So a million rows take about a
+#' minute. `fit$solver` is `"markov"` then. It holds alone, beside fixed effects and other columns, with `by`, and for
+#' several such terms of the same input; beside random effects, fields or processes of other inputs the process is a
+#' full one.
+#'
+#' **Several terms** add up. If one term is a full `gp()` and not a Markov process, the sum of the covariances of all
+#' terms is a dense matrix of N x N for N observations. A `gp()` whose kernel consists of [linear()] and [constant()]
+#' only is a finite set of columns and never N x N, with or without `inducing`.
 #'
 #' **Sparse Gaussian processes.** With `inducing`, the process is represented by its values at M inducing points
 #' (Titsias, 2009). One pass over the data costs N M^2, and no N x M matrix is stored. Give `inducing` to every `gp()`

@@ -212,7 +212,8 @@ Vector CentredChain::part_variances(Index block) const {
   return out.cwiseMax(0.0);
 }
 
-// With Pi = Lambda - Lambda V_0 Lambda of the chain and H x = x - v a'x, the covariance of a centred block is H C H', and
+// With Pi = Lambda - Lambda V_0 Lambda of the chain and H x = x - v a'x, the covariance of a centred block is
+// H C H', and
 //   H'Pi H = Pi - a r' - r a' + (v'r) a a',   r = Pi v.
 void CentredChain::add_gradient(double weight, std::vector<Quadratic> forms, VectorRef hyper) const {
   const Vector& lambda = chain_->lambda();

@@ -77,8 +77,8 @@ void Chain::sweep(const Matrix& Y, const std::vector<BlockWeights>& functions, c
   }
 }
 
-// Backwards: x_i given x_(i+1) and the sites up to i. The regression on x_(i+1) uses a pseudo-inverse, as that state may
-// be known exactly (ties, kernels without noise).
+// Backwards: x_i given x_(i+1) and the sites up to i. The regression on x_(i+1) uses a pseudo-inverse, as that
+// state may be known exactly (ties, kernels without noise).
 std::vector<Matrix> Chain::draw(Context& context, Index count) const {
   constexpr double nothing = 1e-14;
   const Index N = rows(), d = dimension_;

@@ -1,7 +1,7 @@
 // A sum of Markov processes of one input (kernel/state_space.h) at rows in the order of that input, with sites
-// (lambda, b) at the rows: every verb of a solver in one or two passes, N d^3 with d the length of the state. The form is
-// that of covariances and adjoints (Kalman forwards, Bryson and Frazier 1963, de Jong 1989 backwards): it has no inverse,
-// and keeps its digits at gaps of zero, and at sites of any size and sign.
+// (lambda, b) at the rows: every verb of a solver in one or two passes, N d^3 with d the length of the state. The
+// form is that of covariances and adjoints (Kalman forwards; Bryson and Frazier 1963, de Jong 1989 backwards): it
+// has no inverse, and keeps its digits at gaps of zero, and at sites of any size and sign.
 //
 //   x_i = A_i x_(i-1) + e_i,  e_i ~ N(0, Q_i),  f_i = h_i'x_i
 //   P_i      covariance of x_i given earlier sites, s_i = 1 + lambda_i h_i'P_i h_i

@@ -316,7 +316,8 @@ Matrix MarkovSolver::covariance(const std::vector<Index>& rows) const {
 
 // The border's unknowns follow every change: those of the columns, of the chain's own columns and conditions. With
 //   V = V_0 + t G^-1 t',   t = ((I - V_0 Lambda) [W, columns], V_0 conditions),
-// G (minus the conditions' covariance in its last block) gains c t_n t_n', c = delta / (1 + delta v_n), with each change.
+// G (minus the conditions' covariance in its last block) gains c t_n t_n' with each change, c = delta / (1 + delta
+// v_n).
 bool MarkovSolver::can_sweep() const {
   constexpr Index most_border = 64;
   Index border = columns_.size();

@@ -8,8 +8,8 @@ namespace galvi {
 
 namespace {
 
-// Relative change of the sites for derivatives by differences of fourth order: its fourth power, and the rounding error of
-// a difference divided by it, are both about 1e-12.
+// Relative change of the sites for derivatives by differences of fourth order: its fourth power, and the rounding
+// error of a difference divided by it, are both about 1e-12.
 constexpr double relative_move = 1e-3;
 
 }  // namespace

@@ -33,8 +33,9 @@ struct Entry {
   bool (*serves)(const Terms& terms);
 };
 
-// The first that can serve is chosen: processes of one input take their states one after the other; with a full covariance the sum of all terms is full; units that no row
-// joins are solved one by one; otherwise Markov fields keep the system sparse.
+// The first that can serve is chosen: processes of one input take their states one after the other; with a full
+// covariance the sum of all terms is full; units that no row joins are solved one by one; otherwise Markov fields
+// keep the system sparse.
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> solvers = {
       {{"markov", false, false}, make<MarkovSolver>, [](const Terms& terms) { return terms.chains; }},
