@@ -291,7 +291,8 @@ is_chain <- function(spec, x) ncol(x) == 1L && state_dimension(spec$kernel) %in%
 
 #' Processes as chains where one solver takes them together, else as full ones
 #'
-#' All need the same input, and states that are few: where groups differ, each group's process is a part of one state.
+#' All need the same input, and states that are few for the number of rows: where groups differ, each group's process is
+#' a part of one state.
 #' @param built From design_term(), of all terms.
 #' @noRd
 settle_chains <- function(built) {
@@ -303,7 +304,9 @@ settle_chains <- function(built) {
     levels <- if (same("group")) 1L else max(1L, length(b$spec$by_levels))
     state_dimension(b$spec$kernel) * levels
   }, 1))
-  if (same("inputs") && states <= 2 * most_states) return(built)
+  # a row costs as the cube of the states, or as the square of the rows; up to three states have code of their own
+  cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
+  if (same("inputs") && cheaper) return(built)
   built[chains] <- lapply(of, function(b) {
     b$term$type <- "kernel"
     b$per_class <- lapply(b$per_class, replace, "type", "kernel")

@@ -20,9 +20,15 @@ gold_data <- function(name) utils::read.csv(test_path("fixtures", paste0(name, "
 # By states, and by the covariance of all rows.
 both_ways <- function(formula, data, family, ..., method = "auto") {
   model <- galvi_model(galvi_design(formula, data, family), ...)
-  lapply(list(chain = model, dense = with_full_terms(model)), function(model) {
+  lapply(list(chain = with_chains(model), dense = with_full_terms(model)), function(model) {
     suppressMessages(galvi_fit(model, galvi_infer(model, method = method, verbose = FALSE)))
   })
+}
+# A few rows are chains too.
+with_chains <- function(model) {
+  model <- change_terms(model, function(term, t) if (is_full_term(term)) replace(term, "type", "chain") else term)
+  model$predictors[[1]]$solver <- "markov"
+  model
 }
 solver_name <- function(fit) fit$model$predictors[[1]]$solver
 
@@ -205,7 +211,7 @@ test_that("a long series has an exact certificate, and two algorithms agree", {
   expect_lt(fits[[1]]$convergence$gap, 1e-5)
 })
 
-test_that("what is not a chain is a full process", {
+test_that("what is not a chain, or has many states for its rows, is a full process", {
   d <- series(30)
   solver <- function(formula) {
     solver_name(suppressMessages(galvi(formula, d, hyper = "fixed", verbose = FALSE)))
@@ -215,4 +221,8 @@ test_that("what is not a chain is a full process", {
   expect_identical(solver(y ~ gp(t, kernel = matern32()) + gp(z, kernel = matern32())), "dense_kernel")
   expect_identical(solver(y ~ gp(t, kernel = matern32() + se())), "dense_kernel")
   expect_identical(solver(y ~ gp(t, kernel = matern32()) + (1 | g)), "dense_kernel")
+  expect_identical(solver(y ~ gp(t, kernel = matern52() + matern32())), "dense_kernel")
+  expect_identical(solver(y ~ gp(t, kernel = matern52())), "markov")
+  d <- series(700)
+  expect_identical(solver(y ~ gp(t, kernel = matern52() + matern32())), "markov")
 })
