@@ -22,9 +22,9 @@
 #' **Long series.** A process of one number, date or time whose kernel is [matern12()], [matern32()], [matern52()],
 #' [cosine()], [constant()] or a sum or product of these is a Markov process: time and memory grow as the number of
 #' rows, for every likelihood and method, and the model is the same to rounding error. So a million rows take about a
-#' minute. `fit$solver` is `"markov"` then. It holds alone, beside fixed effects and other columns, with `by`, and for
-#' several such terms of the same input; beside random effects, fields or processes of other inputs the process is a
-#' full one.
+#' minute. `fit$solver` is `"markov"` then. It holds alone, beside fixed effects, beside random effects and fields of
+#' up to 300 levels or nodes, with `by`, and for several such terms of the same input; beside processes of other
+#' inputs, or with many states for few rows, the process is a full one.
 #'
 #' **Several terms** add up. If one term is a full `gp()` and not a Markov process, the sum of the covariances of all
 #' terms is a dense matrix of N x N for N observations. A `gp()` whose kernel consists of [linear()] and [constant()]
@@ -285,6 +285,9 @@ design_term.gp_term <- function(spec, frame, context) {
 # More states than this cost more than a dense matrix does at most sizes.
 most_states <- 16
 
+# Nodes of fields beside them, such as the levels of a grouping factor: each is a column.
+most_nodes <- 300
+
 #' Is a process Markov over a single input, so that its states are enough?
 #' @noRd
 is_chain <- function(spec, x) ncol(x) == 1L && state_dimension(spec$kernel) %in% seq_len(most_states)
@@ -304,9 +307,10 @@ settle_chains <- function(built) {
     levels <- if (same("group")) 1L else max(1L, length(b$spec$by_levels))
     state_dimension(b$spec$kernel) * levels
   }, 1))
+  nodes <- sum(vapply(built, function(b) if (is.null(b$term$field)) 0 else b$term$field$precision[[1L]]$rows, 1))
   # a row costs as the cube of the states, or as the square of the rows; up to three states have code of their own
   cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
-  if (same("inputs") && cheaper) return(built)
+  if (same("inputs") && cheaper && nodes <= most_nodes) return(built)
   built[chains] <- lapply(of, function(b) {
     b$term$type <- "kernel"
     b$per_class <- lapply(b$per_class, replace, "type", "kernel")

@@ -42,10 +42,13 @@ struct Node {
 }  // namespace
 
 MarkovSolver::MarkovSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design)
-    : Solver(context, std::move(prior), std::move(design)), columns_(context, *prior_, *design_) {
+    : Solver(context, std::move(prior), std::move(design)),
+      columns_(context, *prior_, *design_),
+      fields_(*prior_, *design_) {
   for (const auto& term : *prior_)
-    if (!term->chain() && (term->columns() == 0 || term->field() || term->has_extra_variances()))
-      throw std::invalid_argument("term " + term->label() + " is neither a Markov process nor a set of columns");
+    if (!term->chain() && ((term->columns() == 0 && !term->field()) || term->moves_field_design() ||
+                           term->has_extra_variances()))
+      throw std::invalid_argument("term " + term->label() + " is no Markov process, set of columns or field");
   add_chains();
 }
 
@@ -170,8 +173,20 @@ void MarkovSolver::refresh() {
   });
   Vector c;
   columns_.add_prior_variances(prior_variances_, c);
-  W_.resize(rows_, columns_.size());
-  if (W_.cols() > 0) columns_.fill(0, W_);
+  const Index q = columns_.size(), L = fields_.size();
+  W_.resize(rows_, q + L);
+  if (q > 0) columns_.fill(0, W_.leftCols(q));
+  if (L == 0) return;
+  fields_.refresh();
+  root_of_fields_ = fields_.whitened(context_, Matrix::Identity(L, L)).transpose();
+  W_.rightCols(L) = fields_.rows() * root_of_fields_;
+  prior_variances_ += W_.rightCols(L).rowwise().squaredNorm();
+}
+
+Vector MarkovSolver::border_precision() const {
+  Vector out = Vector::Ones(W_.cols());
+  out.head(columns_.size()) = prior_->precision();
+  return out;
 }
 
 bool MarkovSolver::factorise(const Vector& lambda) {
@@ -190,7 +205,7 @@ bool MarkovSolver::factorise(const Vector& lambda) {
   if (W_.cols() == 0) return true;
   answers_ = by_chain(W_, [](const CentredChain& chain, const Vector& y) { return chain.residual(y); });
   Matrix S = W_.transpose() * lambda_.asDiagonal() * answers_;
-  S.diagonal() += prior_->precision();
+  S.diagonal() += border_precision();
   S = (0.5 * (S + S.transpose())).eval();
   const Vector diagonal = S.diagonal();
   const Eigen::LLT<Matrix> factor(S);
@@ -199,8 +214,10 @@ bool MarkovSolver::factorise(const Vector& lambda) {
     return false;
   }
   root_ = factor.matrixL();
-  if (null_dimension() > 0)
-    prior_->check_collinear(diagonal, Matrix(factor.solve(Matrix::Identity(S.rows(), S.cols()))).diagonal());
+  if (null_dimension() > 0) {
+    const Vector variance = Matrix(factor.solve(Matrix::Identity(S.rows(), S.cols()))).diagonal();
+    prior_->check_collinear(diagonal.head(columns_.size()), variance.head(columns_.size()));
+  }
   F_ = times_inverse_root(answers_, root_);
   log_det_ += 2 * root_.diagonal().array().log().sum();
   variances_ += F_.rowwise().squaredNorm();
@@ -320,7 +337,7 @@ Matrix MarkovSolver::covariance(const std::vector<Index>& rows) const {
 // v_n).
 bool MarkovSolver::can_sweep() const {
   constexpr Index most_border = 64;
-  Index border = columns_.size();
+  Index border = W_.cols();
   for (const Part& part : parts_) border += 2 * static_cast<Index>(part.chain.centres().size());
   return border <= most_border;
 }
@@ -334,7 +351,7 @@ void MarkovSolver::sweep(const SiteChange& change) {
     p += 2 * static_cast<Index>(part.chain.centres().size());
   }
   Matrix G = Matrix::Zero(p, p);
-  if (q > 0) G.topLeftCorner(q, q).diagonal() = prior_->precision();
+  if (q > 0) G.topLeftCorner(q, q).diagonal() = border_precision();
   struct Border {
     Matrix Y;                 // pseudo-observations
     std::vector<Index> place;  // of t's elements in G

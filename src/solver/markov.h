@@ -1,14 +1,15 @@
-// Processes of one input with a state space, and dense columns beside them: no N x N matrix, and every verb, the exact
-// distance included, in passes over the rows in the order of the input (solver/chain.h).
+// Processes of one input with a state space, and dense columns and small fields beside them: no N x N matrix, and every
+// verb, the exact distance included, in passes over the rows in the order of the input (solver/chain.h).
 //
 // Where all processes have the same groups, each group is a chain of its own; a process without groups beside one with
-// groups makes one chain of all rows, in which a group's process is a block. The columns W are the border: with V_0 the
-// posterior covariance of the chains,
+// groups makes one chain of all rows, in which a group's process is a block. The whitened columns and fields, as columns W
+// too, are the border: with V_0 the posterior covariance of the chains and P their prior precision,
 //   T = (I - V_0 Lambda) W,   S = P + W'Lambda T,   V = V_0 + T S^-1 T'.
 #pragma once
 
 #include "solver/centred_chain.h"
 #include "solver/dense_columns.h"
+#include "solver/field_stack.h"
 #include "solver/solver.h"
 
 namespace galvi {
@@ -65,7 +66,10 @@ class MarkovSolver final : public Solver {
   Vector by_chain(double work, const Vector& x, const std::function<Vector(const CentredChain&, const Vector&)>& f) const;
   /// The same for all columns of X.
   Matrix by_chain(const Matrix& X, const std::function<Vector(const CentredChain&, const Vector&)>& f) const;
-  Vector coefficient_means(const Vector& b) const;  // of the whitened columns
+  Vector coefficient_means(const Vector& b) const;  // of the border
+  Vector border_precision() const;                  // P
+  Matrix node_covariance() const;                   // of the fields
+  Vector nodes(const Vector& border) const;         // the fields of these coefficients
   /// Precisions with that of next to no noise for those that are infinite.
   Vector finite(const Vector& lambda) const;
   SolverState finite(const SolverState& state) const;
@@ -79,11 +83,13 @@ class MarkovSolver final : public Solver {
   MarkovSolver with_rows(const SolverState& state, const DesignRows& others, Vector& b) const;
 
   DenseColumns columns_;
+  FieldStack fields_;
   std::vector<Part> parts_;
   std::vector<Index> block_terms_;  // of the first part's blocks; the same in all
   Index dimension_ = 0;             // of the longest state
   Vector prior_mean_, prior_variances_, none_;
-  Matrix W_;        // N x q, whitened
+  Matrix W_;        // N x p: columns, then fields
+  Matrix root_of_fields_;  // of their prior covariance
   Matrix answers_;  // T
   Matrix root_;     // L of S = L L'
   Matrix F_;        // T L^-T

@@ -28,12 +28,21 @@ void MarkovSolver::add_chain_gradient(double weight, const std::vector<CentredCh
 
 // (Lambda - Lambda V Lambda) W = Lambda T S^-1 P
 Matrix MarkovSolver::decided_columns() const {
-  return lambda_.asDiagonal() * F_ * solve_root(root_, Matrix(prior_->precision().asDiagonal()));
+  return lambda_.asDiagonal() * F_ * solve_root(root_, Matrix(border_precision().asDiagonal()));
 }
+
+// K, the covariance of the fields' nodes.   L x L
+Matrix MarkovSolver::node_covariance() const {
+  const Index L = fields_.size();
+  const Matrix S = solve_roots(root_, Matrix::Identity(root_.rows(), root_.rows())).bottomRightCorner(L, L);
+  return root_of_fields_ * S * root_of_fields_.transpose();
+}
+
+Vector MarkovSolver::nodes(const Vector& border) const { return root_of_fields_ * border.tail(fields_.size()); }
 
 // d bound / dC = sym(u alpha') + (I - Lambda V) diag(g_v + lambda / 2) (I - V Lambda) - Pi / 2, Pi = Lambda - Lambda V
 // Lambda, u = (I - Lambda V)(g - (alpha - Lambda m) / 2). At the optimum u = alpha / 2 and the second part is zero;
-// elsewhere it is the derivative of Pi as lambda moves along g_v + lambda / 2.
+// elsewhere it is the derivative of Pi as lambda moves along g_v + lambda / 2. For fields see sparse_gradient.cpp.
 void MarkovSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   Vector u = 0.5 * site.alpha;
   std::vector<CentredChain::Quadratic> forms;
@@ -49,6 +58,9 @@ void MarkovSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   const bool border = W_.cols() > 0;
   Matrix G = u * (site.alpha.transpose() * W_) + site.alpha * (u.transpose() * W_);  // d bound / dW
   if (border) G -= decided_columns();
+  const bool with_fields = fields_.size() > 0;
+  Matrix by_nodes;  // -K / 2 + K'
+  if (with_fields) by_nodes = -0.5 * node_covariance();
   if (!site.optimal) {
     const Vector direction = site.d_variance + 0.5 * lambda_;
     const double largest = direction.cwiseProduct(variances_).cwiseAbs().maxCoeff();
@@ -59,13 +71,23 @@ void MarkovSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
         if (!near.factorise(lambda_ + steps * h * direction)) throw_singular();
         near.add_chain_gradient(share / (12 * h), {}, hyper);
         if (border) G += 2 * share / (12 * h) * near.decided_columns();
+        if (with_fields) by_nodes += share / (12 * h) * near.node_covariance();
       }
     }
   }
-  if (!border) return;
-  ColumnGradients by_column(*prior_, *design_, 1);
-  by_column.add(0, 0, W_, G, Vector::Zero(rows_));
-  by_column.finish(hyper);
+  if (const Index q = columns_.size(); q > 0) {
+    ColumnGradients by_column(*prior_, *design_, 1);
+    by_column.add(0, 0, W_.leftCols(q), G.leftCols(q), Vector::Zero(rows_));
+    by_column.finish(hyper);
+  }
+  if (!with_fields) return;
+  const Vector z = nodes(coefficient_means(site.b));
+  const Vector p = site.optimal ? Vector(Vector::Zero(z.size()))
+                                : nodes(coefficient_means(site.d_mean - site.alpha));
+  const auto entry = [&](Index i, Index j, Index) {
+    return by_nodes(i, j) - 0.5 * (z[i] * z[j] + p[i] * z[j] + z[i] * p[j]);
+  };
+  fields_.add_gradient(context_, entry, hyper);
 }
 
 }  // namespace galvi

@@ -16,11 +16,18 @@ Part stacked(const Part& above, const Part& below) {
   return out;
 }
 
-/// Rows of a chain or of columns, one after the other.
+/// Rows of a chain, of columns or of a field, one after the other.
 TermRows joined(const TermRows& above, const TermRows& below, Index rows, Index more) {
   TermRows out;
   if (below.W.cols() > 0) out.W = stacked(above.W, below.W);
   if (below.kernel.inputs.cols() > 0) out.kernel.inputs = stacked(above.kernel.inputs, below.kernel.inputs);
+  if (below.node.cols() > 0) {
+    out.node = stacked(above.node, below.node);
+    if (above.weight.cols() + below.weight.cols() > 0) out.weight.resize(rows + more, out.node.cols());
+    for (Index n = 0; n < out.weight.rows(); ++n)
+      for (Index h = 0; h < out.node.cols(); ++h)
+        out.weight(n, h) = n < rows ? above.node_weight(n, h) : below.node_weight(n - rows, h);
+  }
   if (below.kernel.group.size() > 0) out.kernel.group = stacked(above.kernel.group, below.kernel.group);
   if (above.kernel.by.size() > 0 || below.kernel.by.size() > 0) {
     out.kernel.by = Vector::Ones(rows + more);
@@ -69,8 +76,9 @@ std::vector<Coefficients> MarkovSolver::coefficients(const SolverState& kept) {
   if (columns_.size() == 0) return out;
   const SolverState state = finite(kept);
   use(state);
-  const Vector beta = prior_->scale().cwiseProduct(coefficient_means(state.b));
-  const Matrix S = solve_roots(root_, Matrix::Identity(beta.size(), beta.size()));
+  const Index columns = columns_.size();
+  const Vector beta = prior_->scale().cwiseProduct(coefficient_means(state.b).head(columns));
+  const Matrix S = solve_roots(root_, Matrix::Identity(W_.cols(), W_.cols())).topLeftCorner(columns, columns);
   const Matrix covariance = prior_->scale().asDiagonal() * S * prior_->scale().asDiagonal();
   for (Index t = 0; t < prior_->size(); ++t)
     if (const Index q = (*prior_)[t].columns(), at = prior_->first_column(t); q > 0)
@@ -122,6 +130,10 @@ Conditional MarkovSolver::conditional(const SolverState& state, const DesignRows
       const Index at = prior_->first_column(t), q = (*prior_)[t].columns();
       Matrix W = Matrix::Zero(joint.rows_, u.size());
       W.middleCols(at, q) = joint.W_.middleCols(at, q);
+      if (const Field* field = (*prior_)[t].field()) {
+        const Index first = columns_.size() + joint.fields_.first_node(t);
+        W.middleCols(first, field->size()) = joint.W_.middleCols(first, field->size());
+      }
       mean = W * u;
       if (request.variance) variance = times_inverse_root(W, joint.root_).rowwise().squaredNorm();
     }

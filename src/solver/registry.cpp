@@ -21,8 +21,8 @@ std::unique_ptr<Solver> make(Context& context, std::shared_ptr<Prior> prior,
 using Maker = std::unique_ptr<Solver> (*)(Context&, std::shared_ptr<Prior>,
                                           std::shared_ptr<const DesignRows>);
 
-/// Whether some terms are infinite-dimensional, whether all of these are Markov and only columns are beside them,
-/// whether there are fields, whether a term of units is all there is.
+/// Whether some terms are infinite-dimensional, whether all of these are Markov and only columns and fields are
+/// beside them, whether there are fields, whether a term of units is all there is.
 struct Terms {
   bool full = false, chains = false, fields = false, units = false;
 };
@@ -63,7 +63,7 @@ std::string choose_solver(const std::vector<std::string>& term_types) {
     if (std::find(term_types.begin(), term_types.end(), facts.type) == term_types.end()) continue;
     terms.full = terms.full || facts.full;
     terms.chains = terms.chains || facts.chain;
-    others = others || !(facts.chain || facts.columns);
+    others = others || !(facts.chain || facts.columns || (facts.fields && !facts.units));
     terms.fields = terms.fields || facts.fields;
     terms.units = facts.units && term_types.size() == 1;
   }

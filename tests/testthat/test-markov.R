@@ -37,7 +37,8 @@ series <- function(n = 60, seed = 1) {
   t <- c(runif(n - 3, 0, 10), 2, 2, 2 + 1e-9)
   d <- data.frame(t = t, z = rnorm(n), g = factor(sample(c("a", "b", "c"), n, TRUE)))
   d$count <- rpois(n, exp(0.5 + sin(t) + 0.3 * d$z))
-  d$y <- sin(t) + 0.3 * d$z + rnorm(n, 0, 0.3)
+  d$day <- sample(12, n, TRUE)
+  d$y <- sin(t) + 0.3 * d$z + c(-0.5, 0, 0.5)[d$g] + sin(d$day) + rnorm(n, 0, 0.3)
   d
 }
 
@@ -69,15 +70,17 @@ test_that("models are those of the dense kernel, learned ones too", {
       count ~ z + gp(t, kernel = matern52(), center = FALSE),
       count ~ g + gp(t, by = g, kernel = matern32(), by_hyper = "shared"),
       count ~ g + gp(t, by = g, kernel = matern12()),
-      count ~ gp(t, kernel = matern32()) + gp(t, by = g, kernel = matern12(), by_hyper = "shared")
+      count ~ gp(t, kernel = matern32()) + gp(t, by = g, kernel = matern12(), by_hyper = "shared"),
+      count ~ z + gp(t, kernel = matern32()) + (1 | g)
     ),
     gaussian = list(
       y ~ z + gp(t, kernel = matern52() + matern12()), y ~ z + gp(t, kernel = matern32() * cosine(fixed(6))),
       y ~ 0 + gp(t, kernel = matern32() + constant()), y ~ z + gp(t, by = z, kernel = matern32()),
-      y ~ gp(t, kernel = matern32()) + gp(t, kernel = matern12(1, 3))
+      y ~ gp(t, kernel = matern32()) + gp(t, kernel = matern12(1, 3)),
+      y ~ gp(t, kernel = matern32()) + rw1(day) + (z | g)
     )
   )
-  new <- data.frame(t = c(-3, 1.234, 2, 2, 30), z = c(0, 1, 0, 0, 0), g = factor(c("a", "b", "c", "a", "b")))
+  new <- data.frame(t = c(-3, 1.234, 2, 2, 30), z = c(0, 1, 0, 0, 0), day = c(1, 5, 5, 12, 2), g = factor(c("a", "b", "c", "a", "b")))
   for (family in names(formulas)) for (formula in formulas[[family]]) {
     info <- deparse1(formula)
     fits <- both_ways(formula, d, family)
@@ -220,7 +223,7 @@ test_that("what is not a chain, or has many states for its rows, is a full proce
   expect_identical(solver(y ~ gp(t, z, kernel = matern32())), "dense_kernel")
   expect_identical(solver(y ~ gp(t, kernel = matern32()) + gp(z, kernel = matern32())), "dense_kernel")
   expect_identical(solver(y ~ gp(t, kernel = matern32() + se())), "dense_kernel")
-  expect_identical(solver(y ~ gp(t, kernel = matern32()) + (1 | g)), "dense_kernel")
+  expect_identical(solver(y ~ gp(t, kernel = matern32()) + (1 | g)), "markov")
   expect_identical(solver(y ~ gp(t, kernel = matern52() + matern32())), "dense_kernel")
   expect_identical(solver(y ~ gp(t, kernel = matern52())), "markov")
   d <- series(700)
