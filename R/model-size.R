@@ -48,12 +48,13 @@ inform_slow_fit <- function(model) {
   if (n <= slow_rows || !is_full(model)) return(invisible())
   term <- Find(is_full_term, prior_terms(model))
   also <- if (identical(term$input_count, 1L)) {
-    ", and so is kernel = matern52(), whose cost grows as the number of rows, without processes of other inputs beside it"
+    ", and so is kernel = matern52(), whose cost grows as the number of rows"
   } else ""
   inform_galvi("size", sprintf(paste(
     "%s is a full Gaussian process over %s rows: every step factorises a matrix of %.2g GiB, and the fit takes about",
     "%s or more, eight times as long for twice the rows. %s is much faster%s."
-  ), term$label, format(n, big.mark = ","), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3), with_inducing(term$label), also))
+  ), term$label, format(n, big.mark = ","), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3), with_inducing(term$label),
+  also))
 }
 
 # 1.2e-9 n^3 seconds: a gaussian fit of one input at 1,000 to 5,000 rows, on two cores
