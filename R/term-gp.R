@@ -93,7 +93,7 @@
 #' predict(sparse, data.frame(speed = c(10, 20)), interval = "credible")
 #' @export
 gp <- function(..., kernel = se(), by = NULL, by_hyper = c("each", "shared"), inducing = NULL, scale = FALSE,
-               approximation = c("variational", "fitc"), center = TRUE) {
+               approximation = c("variational", "fitc"), center = TRUE, neighbours = NULL) {
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
@@ -117,14 +117,15 @@ parse_term.gp_term <- function(spec, call, env) {
   kernel <- gp_kernel(options$kernel, env)
   # a finite kernel is a set of columns and needs no inducing points
   inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
+  neighbours <- if (!is.null(options$neighbours)) check_neighbours(gp_option(options, "neighbours", env))
   if (is_finite_kernel(kernel)) inducing <- NULL
-  complete_spec(spec, list(
+  check_neighbour_options(complete_spec(spec, list(
     inputs = inputs, by = by, by_hyper = by_hyper, variables = c(inputs, by), kernel = kernel,
     kernel_call = options$kernel, inducing = inducing,
     approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
-    center = gp_center(options, kernel, env, call)
-  ))
+    center = gp_center(options, kernel, env, call), neighbours = neighbours
+  )), call)
 }
 
 # "each" is meant for factors; typed beside a number it is refused by design_term(), which knows what `by` is.
@@ -267,6 +268,12 @@ design_term.gp_term <- function(spec, frame, context) {
       points <- register_points(spec, starting_points(spec, inputs, context$start), inputs, context)
       terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))
     }
+    if (!is.null(spec$neighbours)) {
+      scale <- distance_scale(kernels[[1L]][[1L]], ncol(inputs$matrix), context$registry$table()$value)
+      spec$nodes <- neighbour_nodes(spec, rows, scale, context$threads)
+      rows$node <- nodes_of_rows(spec, rows, fitted = TRUE)
+      terms <- lapply(terms, utils::modifyList, list(type = "neighbours", neighbours = neighbours_list(spec$nodes)))
+    }
     if (!spec$scale) inform_scales(spec, kernels[[1L]][[1L]], block$matrix)
   }
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
@@ -305,5 +312,8 @@ gp_copies <- function(spec, inputs, group) {
 #' @export
 spec_rows.gp_term <- function(spec, frame) {
   x <- apply_moments(input_block(spec, frame)$matrix, spec$moments)
-  if (is.null(spec$finite)) c(list(inputs = x), by_rows(spec, frame)) else finite_rows(spec, x, frame)
+  if (!is.null(spec$finite)) return(finite_rows(spec, x, frame))
+  rows <- c(list(inputs = x), by_rows(spec, frame))
+  if (!is.null(spec$neighbours)) rows$node <- nodes_of_rows(spec, rows)
+  rows
 }

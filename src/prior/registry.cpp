@@ -8,6 +8,7 @@
 #include "prior/field_term.h"
 #include "prior/inducing_term.h"
 #include "prior/kernel_term.h"
+#include "prior/neighbour_term.h"
 
 namespace galvi {
 
@@ -35,6 +36,7 @@ const std::vector<Entry>& registry() {
       {{"columns", false, false, false}, make<ColumnsTerm>},
       {{"field", false, true, false}, make<FieldTerm>},
       {{"inducing", false, false, false}, make<InducingTerm>},
+      {{"neighbours", false, true, false}, make<NeighbourTerm>},
       {{"factors", false, true, true}, make<FactorsTerm>},
   };
   return terms;

@@ -177,8 +177,7 @@ void FieldStack::add_gradient(Context& context, const Entry& entry, VectorRef hy
     for (Index j = 0; j < part.field->size(); ++j)
       for (SparseMatrix::InnerIterator r(part.field->pinned_precision(), j); r; ++r, ++e)
         G[e] = entry(part.begin + r.row(), part.begin + j, part.positions[e]);
-    part.field->add_gradient(G, hyper);
-    part.field->add_log_det_gradient(context, 0.5, hyper);
+    part.field->add_gradient(context, G, 0.5, hyper);
   }
 }
 

@@ -97,7 +97,7 @@ class SparseSolver final : public Solver {
 
   /// The nodes of term t that row n touches, in order.
   std::vector<Index> nodes_of(Index t, Index n) const;
-  /// cov(f_n, z) at these nodes, for every row.   N x h
+  /// cov(f_n, z) at these nodes, for every row; zero behind the last of a row with fewer.   N x h
   Matrix row_covariances(const BorderedFactor& factor, Index t) const;
 
   // For conditional():
