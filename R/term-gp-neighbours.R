@@ -52,7 +52,7 @@ neighbour_nodes <- function(spec, rows, scale, threads) {
   own <- lapply(seq_len(levels), function(level) {
     places <- distinct_rows(rows$inputs[group == level, , drop = FALSE])$x
     if (!is.null(dim(spec$nodes))) places <- distinct_rows(given_points(spec, spec$nodes))$x
-    order <- maxmin_order(in_units(places, scale))
+    order <- maxmin_order(in_lengths(places, scale))
     if (is.numeric(spec$nodes) && is.null(dim(spec$nodes))) order <- utils::head(order, spec$nodes)
     places[order, , drop = FALSE]
   })
@@ -60,7 +60,7 @@ neighbour_nodes <- function(spec, rows, scale, threads) {
   before <- cumsum(c(0L, size))
   most <- max(1L, min(spec$neighbours, max(size) - 1L))
   neighbours <- lapply(seq_len(levels), function(level) {
-    found <- nearest_before(in_units(own[[level]], scale), most, threads)
+    found <- nearest_before(in_lengths(own[[level]], scale), most, threads)
     found + before[level] * (found > 0L)
   })
   out <- list(
@@ -74,7 +74,7 @@ neighbour_nodes <- function(spec, rows, scale, threads) {
 # What the core reads of it (src/prior/term.h).
 neighbours_list <- function(nodes) nodes[intersect(names(nodes), c("places", "group", "neighbours", "between"))]
 
-in_units <- function(x, scale) x / rep(scale, each = nrow(x))
+in_lengths <- function(x, scale) x / rep(scale, each = nrow(x))
 
 #' The nodes that each row is given: its own, if it is at one and all fitted rows are, else the nearest
 #' @return N x 1 or N x m numbers of nodes, 0 for none.
@@ -91,7 +91,7 @@ nodes_of_rows <- function(spec, rows, fitted = FALSE) {
     own <- groups[[level]]
     if (!length(at) || !length(own)) next
     found <- nearest_places(
-      in_units(nodes$places[own, , drop = FALSE], nodes$scale), in_units(rows$inputs[at, , drop = FALSE], nodes$scale),
+      in_lengths(nodes$places[own, , drop = FALSE], nodes$scale), in_lengths(rows$inputs[at, , drop = FALSE], nodes$scale),
       most, nodes$threads
     )
     out[at, ] <- ifelse(found > 0L, own[pmax(found, 1L)], 0L)
