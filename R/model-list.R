@@ -155,8 +155,38 @@ pilot_model <- function(model, learn, all = length(model$y)) {
   facts <- core_facts$solver
   sums <- all(vapply(model$predictors, function(predictor) fact(facts, predictor$solver, "sums"), NA))
   rows <- max(2000L, 20L * points, 20L * columns)
+  if (learn && has_nodes_at_rows(model)) return(if (all >= 3L * rows) model_of_nodes(model))
   if (!(points && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
   with_thin_centres(model_of_rows(model, sort(spread_over(length(model$y), rows, 2L))))
+}
+
+# Is there a process given its neighbours whose nodes are the places of the rows?
+has_nodes_at_rows <- function(model) any(vapply(prior_terms(model), is_at_nodes, NA))
+
+is_at_nodes <- function(term) !is.null(term$neighbours) && !term$neighbours$between
+
+#' The model of the rows in clusters of the nodes of such a process, with the nodes that these rows have
+#' @noRd
+model_of_nodes <- function(model) {
+  terms <- prior_terms(model)
+  t <- which(vapply(terms, is_at_nodes, NA))[1L]
+  kept <- clustered_nodes(terms[[t]]$neighbours)
+  part <- model_of_rows(model, which(model$designs[[1L]][[t]]$node %in% kept))
+  for (p in seq_along(part$predictors)) {
+    design <- part$predictors[[p]]$design
+    part$predictors[[p]]$terms <- Map(function(term, rows) {
+      if (is_at_nodes(term)) term$neighbours <- only_nodes(term$neighbours, sort(unique(c(rows$node))))
+      term
+    }, part$predictors[[p]]$terms, part$designs[[design]])
+  }
+  part$designs <- Map(function(rows, design) {
+    terms <- Find(function(predictor) predictor$design == design, part$predictors)$terms
+    Map(function(rows, term) {
+      if (is_at_nodes(term)) rows$node[] <- match(rows$node, sort(unique(c(rows$node))))
+      rows
+    }, rows, terms)
+  }, part$designs, seq_along(part$designs))
+  part
 }
 
 n_latents <- function(fit) ncol(fit$model$offset)

@@ -56,23 +56,30 @@ neighbour_nodes <- function(spec, rows, scale, threads) {
     if (is.numeric(spec$nodes) && is.null(dim(spec$nodes))) order <- utils::head(order, spec$nodes)
     places[order, , drop = FALSE]
   })
-  size <- vapply(own, nrow, 1L)
-  before <- cumsum(c(0L, size))
-  most <- max(1L, min(spec$neighbours, max(size) - 1L))
-  neighbours <- lapply(seq_len(levels), function(level) {
-    found <- nearest_before(in_lengths(own[[level]], scale), most, threads)
-    found + before[level] * (found > 0L)
-  })
-  out <- list(
-    places = do.call(rbind, own), neighbours = do.call(rbind, neighbours), between = !is.null(spec$nodes),
-    scale = scale, threads = threads
-  )
-  if (!is.null(rows$group)) out$group <- rep(seq_len(levels), size)
-  out
+  out <- list(places = do.call(rbind, own), between = !is.null(spec$nodes), scale = scale, threads = threads)
+  if (!is.null(rows$group)) out$group <- rep(seq_len(levels), vapply(own, nrow, 1L))
+  with_neighbours(out, spec$neighbours)
 }
 
-# What the core reads of it (src/prior/term.h).
-neighbours_list <- function(nodes) nodes[intersect(names(nodes), c("places", "group", "neighbours", "between"))]
+# The nodes of each level.
+nodes_by_level <- function(nodes) {
+  all <- seq_len(nrow(nodes$places))
+  if (is.null(nodes$group)) list(all) else split(all, factor(nodes$group, seq_len(max(nodes$group))))
+}
+
+#' Nodes in their order with up to `most` neighbours each, of the same level
+#' @noRd
+with_neighbours <- function(nodes, most) {
+  levels <- nodes_by_level(nodes)
+  most <- max(1L, min(most, max(lengths(levels)) - 1L))
+  nodes$neighbours <- matrix(0L, nrow(nodes$places), most)
+  for (own in levels) {
+    if (!length(own)) next
+    found <- nearest_before(in_lengths(nodes$places[own, , drop = FALSE], nodes$scale), most, nodes$threads)
+    nodes$neighbours[own, ] <- ifelse(found > 0L, own[pmax(found, 1L)], 0L)
+  }
+  nodes
+}
 
 in_lengths <- function(x, scale) x / rep(scale, each = nrow(x))
 
@@ -83,9 +90,7 @@ nodes_of_rows <- function(spec, rows, fitted = FALSE) {
   nodes <- spec$nodes
   most <- if (fitted && !nodes$between) 1L else min(spec$neighbours, nrow(nodes$places))
   out <- matrix(0L, nrow(rows$inputs), most)
-  groups <- if (is.null(nodes$group)) list(seq_len(nrow(nodes$places))) else {
-    split(seq_len(nrow(nodes$places)), factor(nodes$group, seq_along(spec$by_levels)))
-  }
+  groups <- nodes_by_level(nodes)
   for (level in seq_along(groups)) {
     at <- if (is.null(rows$group)) seq_len(nrow(rows$inputs)) else which(rows$group == level)
     own <- groups[[level]]
@@ -109,4 +114,31 @@ distance_scale <- function(kernel, inputs, value) {
     if (length(at) == 1L && length(unique(at[[1L]])) > 1L) scale[leaf$columns] <- value[at[[1L]]]
   }
   scale
+}
+
+# ---- part of the nodes ----
+
+# Learning starts on clusters of nodes, which tell of near and far alike: so many, of so many nodes each.
+part_clusters <- 30L
+part_cluster_nodes <- 70L
+
+#' Clusters of nodes that are spread over all
+#' @return Numbers of nodes, ascending.
+#' @noRd
+clustered_nodes <- function(nodes) {
+  levels <- Filter(length, nodes_by_level(nodes))
+  each <- ceiling(part_clusters / length(levels))
+  sort(unique(unlist(lapply(levels, function(own) {
+    places <- in_lengths(nodes$places[own, , drop = FALSE], nodes$scale)
+    found <- nearest_places(places, utils::head(places, each), part_cluster_nodes, nodes$threads)
+    own[found[found > 0L]]
+  }))))
+}
+
+# These nodes alone, in their order.
+only_nodes <- function(nodes, kept) {
+  most <- ncol(nodes$neighbours)
+  nodes$places <- nodes$places[kept, , drop = FALSE]
+  nodes$group <- nodes$group[kept]
+  with_neighbours(nodes, most)
 }

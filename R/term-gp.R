@@ -272,7 +272,7 @@ design_term.gp_term <- function(spec, frame, context) {
       scale <- distance_scale(kernels[[1L]][[1L]], ncol(inputs$matrix), context$registry$table()$value)
       spec$nodes <- neighbour_nodes(spec, rows, scale, context$threads)
       rows$node <- nodes_of_rows(spec, rows, fitted = TRUE)
-      terms <- lapply(terms, utils::modifyList, list(type = "neighbours", neighbours = neighbours_list(spec$nodes)))
+      terms <- lapply(terms, utils::modifyList, list(type = "neighbours", neighbours = spec$nodes))
     }
     if (!spec$scale) inform_scales(spec, kernels[[1L]][[1L]], block$matrix)
   }
