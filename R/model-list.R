@@ -84,6 +84,9 @@ is_full <- function(model, k = 1L) fact("solver", predictor_of(model, k)$solver,
 #' @noRd
 is_full_term <- function(term) fact("term", term$type, "full")
 
+# Is its latent vector as long as the data, or its precision sparse?
+needs_all_rows <- function(term) is_full_term(term) || fact("term", term$type, "fields")
+
 #' The terms of latent value k's prior: a list per term
 #' @noRd
 prior_terms <- function(model, k = 1L) predictor_of(model, k)$terms

@@ -144,7 +144,7 @@ class Term {
   virtual const Vector& coefficient_variance() const { return none_; }  // q, may be infinite
   /// W (n x q) = the whitened columns of rows begin, begin + 1, .. May run on several threads.
   virtual void fill(const TermRows& /*rows*/, Index /*begin*/, MatrixRef /*W*/) const {}
-  /// Whether c is non-zero, and c (n) += that of the rows whose whitened columns are W.
+  /// Whether c may be non-zero in fitted rows, and c (n) += that of any rows whose whitened columns are W.
   virtual bool has_extra_variances() const { return false; }
   virtual void add_extra_variances(const TermRows& /*rows*/, Index /*begin*/, const ConstMatrixRef& /*W*/,
                                    VectorRef /*c*/) const {}

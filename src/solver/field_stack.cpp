@@ -116,6 +116,18 @@ Vector FieldStack::precision(const Vector& lambda) const {
   return values;
 }
 
+SparseMatrix FieldStack::precision(const Vector& lambda, const SparseRows& W, const std::vector<Index>& more) const {
+  const Vector values = precision(lambda);
+  std::vector<Eigen::Triplet<double>> entries;
+  Index e = 0;
+  for (Index j = 0; j < size_; ++j)
+    for (SparseMatrix::InnerIterator entry(pattern_, j); entry; ++entry) entries.emplace_back(entry.row(), j, values[e++]);
+  for (const Index n : more) for_pairs(W, n, [&](Index i, Index j, double) { entries.emplace_back(i, j, 0.0); });
+  SparseMatrix out(size_, size_);
+  out.setFromTriplets(entries.begin(), entries.end());
+  return out;
+}
+
 Vector FieldStack::quadratic_forms(const ConstVectorRef& values) const {
   Vector out(W_.rows());
   std::size_t pair = 0;
@@ -161,6 +173,12 @@ Matrix FieldStack::whitened(Context& context, const ConstMatrixRef& X) const {
 double FieldStack::log_det(Context& context) const {
   double out = 0;
   for (const Part& part : parts_) out += part.field->log_det(context);
+  return out;
+}
+
+double FieldStack::jitter() const {
+  double out = 0;
+  for (const Part& part : parts_) out = std::max(out, part.field->jitter());
   return out;
 }
 

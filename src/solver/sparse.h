@@ -42,6 +42,8 @@ class SparseSolver final : public Solver {
   bool factorise(const Vector& lambda) override;
   double log_det() const override;
   double rounding() const override;
+  double jitter() const override { return fields_.jitter(); }
+  double row_work() const override;
   const Vector& marginal_variances() const override;
   SiteMean posterior_mean(const Vector& b) override;
   Vector apply_prior(const Vector& x) const override;
@@ -72,6 +74,7 @@ class SparseSolver final : public Solver {
     Matrix z, beta;  // L x k, q x k
   };
 
+  static bool too_large(const FactorSize& size);
   BorderedFactor factor_at(const Vector& lambda) const;
   void use(const Vector& lambda);
   Latent project(const Vector& x) const;          // W' x
@@ -113,6 +116,8 @@ class SparseSolver final : public Solver {
   };
   const Latent& kept_mean(const SolverState& state);
   TermDesign term_design(const DesignRows& others, Index t) const;
+  /// diag(W_s A^-1 W_s') of some rows whose nodes are not all neighbours on the pattern.
+  Vector forms_off_pattern(const SparseRows& W, const std::vector<Index>& rows) const;
   /// Var(w'u) for rows w.
   Vector variances_of(const SparseRows& W, const Matrix& dense) const;
 

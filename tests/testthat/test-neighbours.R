@@ -187,3 +187,144 @@ test_that("with all places as neighbours it is the full process", {
   chain$designs[[1L]][[1L]]$node <- as.matrix(1:40)
   expect_close(bound_at(chain, chain$hyper$value)$elbo, bound_at(full, full$hyper$value)$elbo, 1e-9)
 })
+
+test_that("between nodes gaussian evidence is a bound, with what the nodes leave", {
+  d <- neighbour_rows()
+  d$y <- d$y - 2
+  X <- unname(as.matrix(d[1:2]))
+  fit <- galvi(
+    y ~ 0 + gp(x1, x2, kernel = matern32(1.3, 0.5), inducing = 15, neighbours = 6), d,
+    galvi_family(gaussian(), variance = fixed(0.3)), hyper = "fixed"
+  )
+  distinct <- unname(distinct_rows(X)$x)
+  Z <- distinct[plain_maxmin(distinct)[1:15], ]
+  k <- function(A, B) plain_kernel("matern32", list(variance = 1.3, lengthscale = 0.5), A, B)
+  rows <- plain_rows(k, Z, X, 6)
+  V <- rows$W %*% plain_neighbours(k, Z, plain_before(Z, 6))$C %*% t(rows$W) + diag(0.3, 40)
+  evidence <- -(40 * log(2 * pi) + as.numeric(determinant(V)$modulus) + sum(d$y * solve(V, d$y))) / 2
+  expect_close(fit$elbo, evidence - sum(rows$c) / 0.6, 1e-8)
+  expect_identical(attr(logLik(fit), "kind"), "bound")
+  # the nodes themselves, typed
+  typed <- galvi(
+    y ~ 0 + gp(x1, x2, kernel = matern32(1.3, 0.5), inducing = Z, neighbours = 6), d,
+    galvi_family(gaussian(), variance = fixed(0.3)), hyper = "fixed"
+  )
+  expect_close(typed$elbo, fit$elbo)
+  # at nodes nothing is left
+  all <- update(fit, . ~ 0 + gp(x1, x2, kernel = matern32(1.3, 0.5), inducing = 37, neighbours = 6))
+  expect_close(all$elbo, update(fit, . ~ 0 + gp(x1, x2, kernel = matern32(1.3, 0.5), neighbours = 6))$elbo, 1e-8)
+})
+
+test_that("predictions, draws and terms follow the formula, for few rows and for many", {
+  d <- neighbour_rows()
+  k <- function(A, B) plain_kernel("matern32", list(variance = 1.3, lengthscale = 0.5), A, B)
+  X <- unname(as.matrix(d[1:2]))
+  distinct <- unname(distinct_rows(X)$x)
+  set.seed(11)
+  new <- data.frame(x1 = c(runif(198), d$x1[1:2]), x2 = c(runif(198), d$x2[1:2]), u = 0, g = "1", f = "a")
+  for (nodes in c(37, 15)) {
+    formula <- y ~ 0 + gp(x1, x2, kernel = matern32(1.3, 0.5), neighbours = 6)
+    if (nodes < 37) formula <- y ~ 0 + gp(x1, x2, kernel = matern32(1.3, 0.5), inducing = 15, neighbours = 6)
+    fit <- galvi(formula, d, poisson(), hyper = "fixed")
+    Z <- distinct[plain_maxmin(distinct)[seq_len(nodes)], ]
+    C <- plain_neighbours(k, Z, plain_before(Z, 6))$C
+    seen <- plain_rows(k, Z, X, 6)
+    lambda <- fit$posterior$lambda[, 1]
+    V <- solve(solve(C) + crossprod(seen$W, lambda * seen$W))
+    z <- V %*% crossprod(seen$W, fit$posterior$b[, 1])
+    rows <- plain_rows(k, Z, unname(as.matrix(new[1:2])), 6)
+    W <- rows$W
+    many <- predict(fit, new, type = "link", se.fit = TRUE)
+    expect_close(many$fit, W %*% z, 1e-8)
+    expect_close(many$se.fit^2, rowSums((W %*% V) * W) + rows$c, 1e-8)
+    few <- predict(fit, new[c(5, 200), ], type = "link", se.fit = TRUE)
+    expect_close(few$se.fit, many$se.fit[c(5, 200)], 1e-9)
+    joint <- predict(fit, new[1:9, ], type = "link", covariance = TRUE)$covariance
+    expect_close(joint, (W %*% V %*% t(W) + diag(rows$c))[1:9, 1:9], 1e-8)
+    set.seed(1)
+    draws <- posterior_linpred.galvi(fit, newdata = new[1:4, ], ndraws = 4000)
+    # four standard errors
+    expect_lt(max(abs(cov(draws) - joint[1:4, 1:4])), 4 * sqrt(2 / 4000) * max(joint))
+  }
+  fit <- galvi(
+    y ~ u + (1 | g) + gp(x1, x2, kernel = matern32(1.3, 0.5), neighbours = 6), d, poisson(), hyper = "fixed"
+  )
+  terms <- predict(fit, new, type = "terms")
+  expect_close(rowSums(terms) + attr(terms, "constant"), predict(fit, new, type = "link"), 1e-8)
+  # a fit is a plain value
+  file <- tempfile()
+  saveRDS(fit, file)
+  expect_identical(predict(readRDS(file), new), predict(fit, new))
+  expect_output(print(summary(fit)), "37 places, each given 6 neighbours")
+})
+
+test_that("where neighbours leave too little, a jitter belongs to the process", {
+  d <- neighbour_rows()
+  fit <- galvi(y ~ 0 + gp(x1, x2, kernel = se(1, 5), neighbours = 10), d, poisson(), hyper = "fixed")
+  expect_identical(fit$convergence$jitter, 1e-8)
+  full <- galvi(y ~ 0 + gp(x1, x2, kernel = se(1, 5) + white(1e-8)), d, poisson(), hyper = "fixed")
+  near <- galvi(y ~ 0 + gp(x1, x2, kernel = se(1, 5), neighbours = 36), d, poisson(), hyper = "fixed")
+  expect_close(near$elbo, full$elbo, 1e-4) # equal places share their white noise in one of the two
+  expect_identical(galvi(y ~ gp(x1, x2, kernel = matern12(1, 1), neighbours = 5), d, poisson(),
+    hyper = "fixed")$convergence$jitter, 0)
+  # a kernel of low rank
+  expect_true(is.finite(galvi(y ~ gp(x1, x2, kernel = linear() + se(1e-3, 1), neighbours = 5), d, poisson(),
+    hyper = "fixed")$elbo))
+})
+
+test_that("every kernel is learned, and those from R", {
+  d <- neighbour_rows()
+  own <- custom_kernel(function(X, Z, s, l) s * exp(-abs(outer(X[, 1], Z[, 1], "-")) / l), c(s = 1, l = 0.3))
+  for (kernel in list(own, periodic(0.5) * se(), rational_quadratic(), arc_cosine() + white(0.1))) {
+    fit <- suppressWarnings(galvi(y ~ gp(x1, kernel = kernel, neighbours = 4), d, poisson()))
+    expect_true(fit$convergence$converged)
+  }
+})
+
+test_that("hyperparameters learned from many places start on clusters of them and are those of the full process", {
+  set.seed(4)
+  n <- 300
+  d <- data.frame(x = runif(n), z = runif(n))
+  d$y <- rpois(n, exp(1 + sin(7 * d$x) * cos(5 * d$z)))
+  full <- galvi(y ~ 0 + gp(x, z, kernel = matern32()), d, poisson())
+  near <- galvi(y ~ 0 + gp(x, z, kernel = matern32(), neighbours = 40), d, poisson())
+  expect_close(near$elbo, full$elbo, 0.01)
+  expect_close(log(near$hyper$estimate), log(full$hyper$estimate), 0.02)
+  n <- 6300
+  d <- data.frame(x = runif(n), z = runif(n), f = factor(rep(c("a", "b"), n / 2)))
+  d$y <- rpois(n, exp(1 + sin(7 * d$x) * cos(5 * d$z)))
+  prepared <- prepare_model(y ~ f + gp(x, z, kernel = matern32(), by = f, neighbours = 5), d, poisson())$model
+  part <- pilot_model(prepared, TRUE)
+  nodes <- part$predictors[[1]]$terms[[2]]$neighbours
+  expect_lt(length(part$y), n / 2)
+  expect_identical(dim(nodes$neighbours), c(length(nodes$group), 5L))
+  expect_equal(nodes$places[part$designs[[1]][[2]]$node, ], part$designs[[1]][[2]]$inputs)
+  expect_true(all(nodes$neighbours < row(nodes$neighbours)))
+  expect_true(is.finite(bound_at(part, part$hyper$value)$elbo))
+})
+
+test_that("bad input is refused by name", {
+  d <- neighbour_rows()
+  refused <- function(formula, what, class = "galvi_error_argument") {
+    expect_error(galvi(formula, d, poisson(), hyper = "fixed"), what, class = class)
+  }
+  for (m in list(0, -1, 2.5, "a", c(1, 2), NA, Inf)) refused(y ~ gp(x1, x2, neighbours = m), "`neighbours` must be a posit")
+  refused(y ~ gp(x1, x2, neighbours = 20, inducing = 10), "`inducing = 10` are fewer nodes than `neighbours = 20`")
+  refused(y ~ gp(x1, x2, neighbours = 5, center = TRUE), "leave `center` out")
+  refused(y ~ gp(x1, x2, neighbours = 5, kernel = linear()), "leave `neighbours` out")
+  refused(y ~ gp(x1, x2, neighbours = 5, inducing = 9, approximation = "fitc"), "leave `approximation` out")
+  refused(y ~ gp(x1, neighbours = 5) + gp(x2), "`gp\\(x1\\)` has `neighbours`", "galvi_error_formula")
+  one <- galvi(y ~ gp(x1, x2, neighbours = 5), d[1, ], poisson(), hyper = "fixed")
+  expect_true(is.finite(one$elbo))
+  same <- galvi(y ~ gp(x1, x2, neighbours = 5), d[rep(1, 9), ], poisson(), hyper = "fixed")
+  expect_true(is.finite(same$elbo))
+})
+
+test_that("a full process of several inputs over many rows suggests neighbours", {
+  full <- function(n, ...) new_model(numeric(n), list(list(
+    type = "kernel", label = "gp(x, z)", kernel = list(type = "se", columns = 1:2, hyper = list(variance = 1L, lengthscale = 2L),
+      constants = list(), parts = list()), inputs = matrix(0, n, 2)
+  )), c(1, 1))
+  expect_message(inform_slow_fit(full(3001)), "gp(x, z, neighbours = 20) and gp(x, z, inducing = 200) are", fixed = TRUE)
+  expect_message(inform_slow_fit(full(2500)), "hours|minutes|seconds")
+})
