@@ -192,6 +192,51 @@ model_of_nodes <- function(model) {
   part
 }
 
+#' The model with nodes by these hyperparameters, where learning starts at them too; NULL where those that it has will do
+#' @noRd
+renewed_nodes <- function(model, hyper) {
+  changed <- FALSE
+  nodes <- lapply(seq_along(predictor_specs(model$design)), function(k) {
+    Map(function(spec, term, rows) {
+      if (is.null(spec$neighbours)) return(NULL)
+      kernel <- if (is.null(term$kernel)) term$kernels[[1L]] else term$kernel
+      scale <- distance_scale(kernel, ncol(rows$inputs), hyper)
+      if (alike_scales(scale, spec$nodes$scale)) return(spec$nodes)
+      changed <<- TRUE
+      renew_nodes(spec, scale)
+    }, predictor_specs(model$design)[[k]], prior_terms(model, k), term_rows(model, k))
+  })
+  if (!changed) return(NULL)
+  model$hyper$value <- hyper
+  with_nodes(model, nodes)
+}
+
+# Of each term of each predictor's formula; NULL for terms without.
+kept_nodes <- function(model) lapply(predictor_specs(model$design), lapply, `[[`, "nodes")
+
+#' The model with these nodes
+#' @param nodes From kept_nodes().
+#' @noRd
+with_nodes <- function(model, nodes) {
+  for (k in seq_along(nodes)) {
+    for (t in which(!vapply(nodes[[k]], is.null, NA))) {
+      spec <- predictor_specs(model$design)[[k]][[t]]
+      spec$nodes <- nodes[[k]][[t]]
+      if (k == 1L) model$design$specs[[t]] <- spec else model$design$others[[k - 1L]]$specs[[t]] <- spec
+      rows <- model$designs[[k]][[t]]
+      model$designs[[k]][[t]]$node <- nodes_of_rows(spec, rows, fitted = TRUE)
+    }
+  }
+  for (p in seq_along(model$predictors)) {
+    terms <- model$predictors[[p]]$terms
+    design <- model$predictors[[p]]$design
+    for (t in seq_along(terms)) if (!is.null(terms[[t]]$neighbours)) {
+      model$predictors[[p]]$terms[[t]]$neighbours <- nodes[[design]][[t]]
+    }
+  }
+  model
+}
+
 n_latents <- function(fit) ncol(fit$model$offset)
 
 #' A core model whose inducing terms have a few rows in their centres, evenly spaced in their order within each group,

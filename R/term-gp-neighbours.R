@@ -116,6 +116,25 @@ distance_scale <- function(kernel, inputs, value) {
   scale
 }
 
+# ---- other lengthscales ----
+
+# Do these units order distances about alike?
+alike_scales <- function(a, b) {
+  ratio <- a / b
+  max(ratio) <= 1.5 * min(ratio)
+}
+
+# The nodes of a term in other units.
+renew_nodes <- function(spec, scale) {
+  nodes <- spec$nodes
+  nodes$scale <- scale
+  for (own in nodes_by_level(nodes)) {
+    places <- nodes$places[own, , drop = FALSE]
+    nodes$places[own, ] <- places[maxmin_order(in_lengths(places, scale)), , drop = FALSE]
+  }
+  with_neighbours(nodes, spec$neighbours)
+}
+
 # ---- part of the nodes ----
 
 # Learning starts on clusters of nodes, which tell of near and far alike: so many, of so many nodes each.

@@ -328,3 +328,27 @@ test_that("a full process of several inputs over many rows suggests neighbours",
   expect_message(inform_slow_fit(full(3001)), "gp(x, z, neighbours = 20) and gp(x, z, inducing = 200) are", fixed = TRUE)
   expect_message(inform_slow_fit(full(2500)), "hours|minutes|seconds")
 })
+
+test_that("neighbours are renewed by the lengthscales that were learned, and the fit keeps them", {
+  set.seed(2)
+  n <- 150
+  d <- data.frame(x = runif(n), z = runif(n))
+  d$y <- rpois(n, exp(1 + sin(12 * d$x)))
+  design <- galvi_design(y ~ gp(x, z, kernel = matern32(ard = TRUE), neighbours = 6), d, poisson())
+  model <- galvi_model(design)
+  posterior <- galvi_infer(model)
+  fit <- galvi_fit(model, posterior)
+  spec <- fit$design$specs[[2]]
+  learned <- fit$hyper$estimate[2:3]
+  expect_true(alike_scales(spec$nodes$scale, learned))
+  expect_false(alike_scales(model$design$specs[[2]]$nodes$scale, learned))
+  # order and neighbours are those of loops in these units
+  Z <- spec$nodes$places / rep(spec$nodes$scale, each = n)
+  expect_identical(plain_maxmin(Z), seq_len(n))
+  expect_identical(spec$nodes$neighbours, plain_before(Z, 6))
+  expect_identical(fit$model$predictors[[1]]$terms[[2]]$neighbours, spec$nodes)
+  expect_close(predict(fit, d, type = "link"), fitted(fit, type = "link"), 1e-6)
+  # held, nothing is renewed
+  held <- galvi(y ~ gp(x, z, kernel = matern32(ard = TRUE), neighbours = 6), d, poisson(), hyper = "fixed")
+  expect_identical(held$design$specs[[2]]$nodes$scale, model$design$specs[[2]]$nodes$scale)
+})
