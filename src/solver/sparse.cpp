@@ -47,10 +47,18 @@ SparseSolver::SparseSolver(Context& context, std::shared_ptr<Prior> prior,
 void SparseSolver::refresh() {
   fields_.refresh();
   prior_mean_ = prior_->mean(*design_);
-  prior_variances_ = fields_.row_variances(context_);
+  prior_variances_ = Vector::Zero(rows_);
+  with_fields_ = false;
   columns_.add_prior_variances(prior_variances_, extra_variances_);
   factor_.reset();
   prior_covariance_.resize(0, 0);
+}
+
+// Those of a field may take a factorisation, and predictions do without.
+const Vector& SparseSolver::prior_variances() const {
+  if (!with_fields_) prior_variances_ += fields_.row_variances(context_);
+  with_fields_ = true;
+  return prior_variances_;
 }
 
 BorderedFactor SparseSolver::factor_at(const Vector& lambda) const {
@@ -222,7 +230,7 @@ Distance SparseSolver::distance(const Vector& r, const Vector& d) const {
     }
     return lambda_.minCoeff() < 0 ? cauchy * cauchy : std::min(diagonal, cauchy * cauchy);
   };
-  Vector v = marginal_variances(), c = prior_variances_;
+  Vector v = marginal_variances(), c = prior_variances();
   if (extra_variances_.size() > 0) {
     v -= extra_variances_;
     c -= extra_variances_;

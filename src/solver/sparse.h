@@ -31,7 +31,7 @@ class SparseSolver final : public Solver {
   std::string latent_words() const override { return "a field"; }
   void refresh() override;
   const Vector& prior_mean() const override { return prior_mean_; }
-  const Vector& prior_variances() const override { return prior_variances_; }
+  const Vector& prior_variances() const override;
   const Vector& extra_variances() const override { return extra_variances_; }
   Index null_dimension() const override { return prior_->null_dimension(); }
   Index latent_dimension() const override { return fields_.size() + columns_.size(); }
@@ -124,7 +124,9 @@ class SparseSolver final : public Solver {
   FieldStack fields_;
   DenseColumns columns_;
   SparseCholesky symbolic_;
-  Vector prior_mean_, prior_variances_, extra_variances_;
+  Vector prior_mean_, extra_variances_;
+  mutable Vector prior_variances_;  // without the fields' until asked for
+  mutable bool with_fields_ = false;
 
   std::optional<BorderedFactor> factor_;
   mutable Vector variances_;
