@@ -192,7 +192,7 @@ model_of_nodes <- function(model) {
   part
 }
 
-#' The model with nodes by these hyperparameters, where learning starts at them too; NULL where those that it has will do
+#' The model with nodes by these hyperparameters, where learning starts too; NULL where those that it has will do
 #' @noRd
 renewed_nodes <- function(model, hyper) {
   changed <- FALSE

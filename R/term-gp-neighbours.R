@@ -22,8 +22,8 @@ check_neighbour_options <- function(spec, call) {
   }
   if (isTRUE(spec$center)) {
     refuse(paste(
-      "a process given its nearest neighbours is not centred over all rows: leave `center` out. Its level competes with",
-      "the intercept, as with center = FALSE."
+      "a process given its nearest neighbours is not centred over all rows: leave `center` out. Its level competes",
+      "with the intercept, as with center = FALSE."
     ))
   }
   if (is.numeric(spec$inducing) && is.null(dim(spec$inducing)) && spec$inducing < spec$neighbours) {
@@ -44,7 +44,8 @@ check_neighbour_options <- function(spec, call) {
 #' They are in maxmin order, in which each node's neighbours are near and far alike; distances are in units of the
 #' kernel's lengthscales where these differ between inputs.
 #' @param rows inputs and group of the fitted rows. @param scale Of each input.
-#' @return list(places: L x p, group: L levels or NULL, neighbours: L x m, 0 for none; between: are rows at other places?)
+#' @return list(places: L x p, group: L levels or NULL, neighbours: L x m, 0 for none; between: are rows at other
+#'   places?; scale, threads)
 #' @noRd
 neighbour_nodes <- function(spec, rows, scale, threads) {
   levels <- max(1L, length(spec$by_levels))
@@ -96,8 +97,8 @@ nodes_of_rows <- function(spec, rows, fitted = FALSE) {
     own <- groups[[level]]
     if (!length(at) || !length(own)) next
     found <- nearest_places(
-      in_lengths(nodes$places[own, , drop = FALSE], nodes$scale), in_lengths(rows$inputs[at, , drop = FALSE], nodes$scale),
-      most, nodes$threads
+      in_lengths(nodes$places[own, , drop = FALSE], nodes$scale),
+      in_lengths(rows$inputs[at, , drop = FALSE], nodes$scale), most, nodes$threads
     )
     out[at, ] <- ifelse(found > 0L, own[pmax(found, 1L)], 0L)
   }

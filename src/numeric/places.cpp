@@ -140,7 +140,8 @@ Eigen::MatrixXi nearest_of_all(Context& context, const PlaceTree& tree, const Co
   parallel_for(context, (x.rows() + block - 1) / block, search_work * static_cast<double>(x.rows()), [&](Index b) {
     for (Index i = b * block; i < std::min(x.rows(), (b + 1) * block); ++i) {
       Index k = 0;
-      for (const Index place : tree.nearest(x.row(i).transpose(), count, limit(i))) out(i, k++) = static_cast<int>(place);
+      for (const Index place : tree.nearest(x.row(i).transpose(), count, limit(i)))
+        out(i, k++) = static_cast<int>(place);
     }
   });
   return out;

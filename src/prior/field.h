@@ -28,9 +28,9 @@ std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts();
 
 struct FieldModel;
 
-/// z ~ N(0, Q^-) with a sparse precision Q of L nodes. Of an intrinsic field Q has a null space, as many directions as
-/// there are constraints, and z is N(0, Q^-) under B' z = 0. With one pin per constraint R = Q + diag(pin weights at the
-/// pins) is positive definite; without constraints R is Q. A field says where the values of Q come from, and what
+/// z ~ N(0, Q^-) with a sparse precision Q of L nodes. Of an intrinsic field Q has a null space, as many
+/// directions as there are constraints, and z is N(0, Q^-) under B' z = 0. With one pin per constraint
+/// R = Q + diag(pin weights at the pins) is positive definite; without constraints R is Q. A field says where the values of Q come from, and what
 /// follows for its moments and the gradient.
 class Field {
  public:
@@ -79,8 +79,9 @@ class Field {
 /// A field may be several of one model side by side, with parts and hyperparameters of their own and no entry of
 /// Q between them: the levels of a factor `by`, the independent slopes of (x || g).
 ///
-/// Q = sum_p coefficient_p(hyper) part_p. N = R^-1 E diag(pin weights), E the pins' unit vectors, is the basis of the null space that is one at its own pin and zero at the others', and
-/// x ~ N(0, R^-1) becomes z by moving along it until the constraints hold:
+/// Q = sum_p coefficient_p(hyper) part_p. N = R^-1 E diag(pin weights), E the pins' unit vectors, is the basis of the
+/// null space that is one at its own pin and zero at the others', and x ~ N(0, R^-1) becomes z by moving along it until
+/// the constraints hold:
 ///   z = P x,  P = I - N (B'N)^-1 B',  Q^- = P R^-1 P'.
 /// Nothing is asked of B but that B'N is regular: in a field that reaches beyond its constraints (a forecast)
 /// P is no orthogonal projection.

@@ -97,8 +97,9 @@ NeighbourField::NeighbourField(const std::vector<std::unique_ptr<Kernel>>& kerne
   weight_ = Matrix::Zero(spec_.neighbours.cols(), L);
   variance_ = Vector::Zero(L);
   for (Index i = 0; i < L; ++i) {
+    neighbours_.push_back(present(spec_.neighbours, i));
     first_pair_.push_back(positions_.size());
-    std::vector<Index> all = neighbours(i);
+    std::vector<Index> all = neighbours_[i];
     all.push_back(i);
     for (const Index a : all)
       for (const Index b : all)
@@ -106,8 +107,6 @@ NeighbourField::NeighbourField(const std::vector<std::unique_ptr<Kernel>>& kerne
   }
   first_pair_.push_back(positions_.size());
 }
-
-std::vector<Index> NeighbourField::neighbours(Index node) const { return present(spec_.neighbours, node); }
 
 GivenNodes NeighbourField::given(const ConstVectorRef& place, const std::vector<Index>& nodes, int group) const {
   for (std::size_t k = 0; k < nodes.size(); ++k)
@@ -138,7 +137,7 @@ void NeighbourField::add_given_gradient(const ConstVectorRef& place, const std::
 // False where what is left of a variance is mostly rounding error.
 bool NeighbourField::find_weights() {
   for (Index i = 0; i < size(); ++i) {
-    const std::vector<Index> own = neighbours(i);
+    const std::vector<Index>& own = neighbours_[i];
     const Matrix places = stacked(spec_.places, own, spec_.places.row(i).transpose());
     const PlaceFactor factor(kernel_of(group_of(i)), places, jitter_);
     variance_[i] = factor.variance();
@@ -181,7 +180,7 @@ void NeighbourField::for_pairs(Index node, const F& f) const {
 void NeighbourField::solve_transposed(Matrix& X) const {
   for (Index i = size() - 1; i >= 0; --i) {
     if (X.row(i).isZero(0)) continue;
-    const std::vector<Index> own = neighbours(i);
+    const std::vector<Index>& own = neighbours_[i];
     for (std::size_t k = 0; k < own.size(); ++k) X.row(own[k]) += weight_(k, i) * X.row(i);
   }
 }
@@ -191,7 +190,7 @@ Matrix NeighbourField::covariance_times(Context&, const ConstMatrixRef& X) const
   solve_transposed(out);
   out = variance_.asDiagonal() * out;
   for (Index i = 0; i < size(); ++i) {
-    const std::vector<Index> own = neighbours(i);
+    const std::vector<Index>& own = neighbours_[i];
     for (std::size_t k = 0; k < own.size(); ++k) out.row(i) += weight_(k, i) * out.row(own[k]);
   }
   return out;
@@ -224,7 +223,7 @@ void NeighbourField::add_gradient(Context& context, const Vector& G, double shar
   Matrix sums = Matrix::Zero(hyper.size(), node_blocks);
   parallel_for(context, node_blocks, work, [&](Index block) {
     for (Index i = block * L / node_blocks; i < (block + 1) * L / node_blocks; ++i) {
-      const std::vector<Index> own = neighbours(i);
+      const std::vector<Index>& own = neighbours_[i];
       const auto count = static_cast<Index>(own.size());
       Vector Gu = Vector::Zero(count + 1);
       double form = 0;

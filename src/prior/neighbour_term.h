@@ -41,7 +41,6 @@ class NeighbourField final : public Field {
  private:
   const Kernel& kernel_of(int group) const { return *kernels_[kernels_.size() > 1 ? group - 1 : 0]; }
   int group_of(Index node) const { return spec_.group.size() > 0 ? spec_.group[node] : 0; }
-  std::vector<Index> neighbours(Index node) const;
   bool find_weights();
   template <class F>
   void for_pairs(Index node, const F& f) const;
@@ -49,6 +48,7 @@ class NeighbourField final : public Field {
 
   const std::vector<std::unique_ptr<Kernel>>& kernels_;
   NeighbourSpec spec_;
+  std::vector<std::vector<Index>> neighbours_;  // of each node, ascending
   Matrix weight_;                        // m x L
   Vector variance_;                      // D
   double jitter_ = 0;                    // relative

@@ -121,7 +121,8 @@ SparseMatrix FieldStack::precision(const Vector& lambda, const SparseRows& W, co
   std::vector<Eigen::Triplet<double>> entries;
   Index e = 0;
   for (Index j = 0; j < size_; ++j)
-    for (SparseMatrix::InnerIterator entry(pattern_, j); entry; ++entry) entries.emplace_back(entry.row(), j, values[e++]);
+    for (SparseMatrix::InnerIterator entry(pattern_, j); entry; ++entry)
+      entries.emplace_back(entry.row(), j, values[e++]);
   for (const Index n : more) for_pairs(W, n, [&](Index i, Index j, double) { entries.emplace_back(i, j, 0.0); });
   SparseMatrix out(size_, size_);
   out.setFromTriplets(entries.begin(), entries.end());

@@ -66,7 +66,8 @@ test_that("order and neighbours are those of loops, on lattices, lines and with 
       expect_identical(nearest_before(X, m, 1L), plain_before(X, m))
       expect_identical(nearest_before(X, m, 2L), plain_before(X, m))
       new <- rbind(X[1L, ], colMeans(X), X[nrow(X), ] + 1)
-      expect_identical(nearest_places(X, new, m, 1L), do.call(rbind, lapply(1:3, function(i) plain_nearest(X, new[i, ], m))))
+      wanted <- do.call(rbind, lapply(1:3, function(i) plain_nearest(X, new[i, ], m)))
+      expect_identical(nearest_places(X, new, m, 1L), wanted)
     }
   }
 })
@@ -105,14 +106,17 @@ test_that("the prior's covariance is that of loops over nodes, from every side",
   d <- neighbour_rows()
   n <- nrow(d)
   X <- as.matrix(d[1:2])
-  k <- function(type, lengthscale) function(A, B) plain_kernel(type, list(variance = 1.3, lengthscale = lengthscale), A, B)
+  k <- function(type, lengthscale) {
+    function(A, B) plain_kernel(type, list(variance = 1.3, lengthscale = lengthscale), A, B)
+  }
   of_rows <- function(k, Z, X, m, scale = 1) {
     Z <- Z[plain_maxmin(Z / scale), , drop = FALSE]
     rows <- plain_rows(k, Z, X, m)
     rows$W %*% plain_neighbours(k, Z, plain_before(Z / scale, m))$C %*% t(rows$W) + diag(rows$c)
   }
   distinct <- unname(distinct_rows(X)$x)
-  wanted <- list(plain = of_rows(k("matern32", 0.5), distinct, X, 6), by = of_rows(k("matern52", 0.5), distinct, X, 3) * tcrossprod(d$v))
+  wanted <- list(plain = of_rows(k("matern32", 0.5), distinct, X, 6))
+  wanted$by <- of_rows(k("matern52", 0.5), distinct, X, 3) * tcrossprod(d$v)
   in_order <- distinct[plain_maxmin(distinct), ]
   wanted$nodes <- of_rows(k("matern32", 0.5), in_order[1:15, ], X, 6)
   wanted$group <- matrix(0, n, n)
@@ -308,7 +312,9 @@ test_that("bad input is refused by name", {
   refused <- function(formula, what, class = "galvi_error_argument") {
     expect_error(galvi(formula, d, poisson(), hyper = "fixed"), what, class = class)
   }
-  for (m in list(0, -1, 2.5, "a", c(1, 2), NA, Inf)) refused(y ~ gp(x1, x2, neighbours = m), "`neighbours` must be a posit")
+  for (m in list(0, -1, 2.5, "a", c(1, 2), NA, Inf)) {
+    refused(y ~ gp(x1, x2, neighbours = m), "`neighbours` must be a posit")
+  }
   refused(y ~ gp(x1, x2, neighbours = 20, inducing = 10), "`inducing = 10` are fewer nodes than `neighbours = 20`")
   refused(y ~ gp(x1, x2, neighbours = 5, center = TRUE), "leave `center` out")
   refused(y ~ gp(x1, x2, neighbours = 5, kernel = linear()), "leave `neighbours` out")
@@ -321,11 +327,14 @@ test_that("bad input is refused by name", {
 })
 
 test_that("a full process of several inputs over many rows suggests neighbours", {
-  full <- function(n, ...) new_model(numeric(n), list(list(
-    type = "kernel", label = "gp(x, z)", kernel = list(type = "se", columns = 1:2, hyper = list(variance = 1L, lengthscale = 2L),
-      constants = list(), parts = list()), inputs = matrix(0, n, 2)
-  )), c(1, 1))
-  expect_message(inform_slow_fit(full(3001)), "gp(x, z, neighbours = 20) and gp(x, z, inducing = 200) are", fixed = TRUE)
+  full <- function(n) {
+    kernel <- list(
+      type = "se", columns = 1:2, hyper = list(variance = 1L, lengthscale = 2L), constants = list(), parts = list()
+    )
+    new_model(numeric(n), list(list(type = "kernel", label = "gp(x, z)", kernel = kernel, inputs = matrix(0, n, 2))), c(1, 1))
+  }
+  both <- "gp(x, z, neighbours = 20) and gp(x, z, inducing = 200) are"
+  expect_message(inform_slow_fit(full(3001)), both, fixed = TRUE)
   expect_message(inform_slow_fit(full(2500)), "hours|minutes|seconds")
 })
 
