@@ -199,7 +199,7 @@ renewed_nodes <- function(model, hyper) {
   nodes <- lapply(seq_along(predictor_specs(model$design)), function(k) {
     Map(function(spec, term, rows) {
       if (is.null(spec$neighbours)) return(NULL)
-      kernel <- if (is.null(term$kernel)) term$kernels[[1L]] else term$kernel
+      kernel <- or_else(term[["kernel"]], term$kernels[[1L]])
       scale <- distance_scale(kernel, ncol(rows$inputs), hyper)
       if (alike_scales(scale, spec$nodes$scale)) return(spec$nodes)
       changed <<- TRUE
