@@ -59,33 +59,47 @@ Matrix stacked(const Matrix& places, const std::vector<Index>& nodes, const Cons
   return out;
 }
 
-// The covariance of these places as L L'; the last pivot is zero where K is singular.
+// A place given the others before it in `places`, of whose covariance K = L L'.
 class PlaceFactor {
  public:
-  PlaceFactor(const Kernel& kernel, const Matrix& places, double jitter) : chol_(places.rows(), places.rows()) {
-    kernel.value(places, places, chol_);
-    chol_.diagonal() *= 1 + jitter;
-    prior_variance_ = chol_(neighbours(), neighbours());
-    // rubbish above the diagonal, which nobody reads
-    if (Eigen::LLT<Eigen::Ref<Matrix>>(chol_).info() != Eigen::Success) chol_(neighbours(), neighbours()) = 0;
+  PlaceFactor(const Kernel& kernel, const Matrix& places, double jitter)
+      : jitter_(jitter), covariance_(places.rows(), places.rows()) {
+    kernel.value(places, places, covariance_);
+    covariance_.diagonal() *= 1 + jitter;
+    const Index m = neighbours();
+    Eigen::Ref<Matrix> K = covariance_.topLeftCorner(m, m);
+    regular_ = Eigen::LLT<Eigen::Ref<Matrix>>(K).info() == Eigen::Success;
+    half_weight_ = K.triangularView<Eigen::Lower>().solve(covariance_.row(m).head(m).transpose());
   }
-  double prior_variance() const { return prior_variance_; }
-  Index neighbours() const { return chol_.rows() - 1; }
-  double variance() const { return chol_(neighbours(), neighbours()) * chol_(neighbours(), neighbours()); }
-  Vector weight() const { return of_transposed(chol_.row(neighbours()).head(neighbours()).transpose()); }
-  /// K^-1 x, K that of the neighbours.
+  bool regular() const { return regular_; }  // is K positive definite to working precision?
+  double jitter() const { return jitter_; }
+  Index neighbours() const { return covariance_.rows() - 1; }
+  double prior_variance() const { return covariance_(neighbours(), neighbours()); }
+  double variance() const { return prior_variance() - half_weight_.squaredNorm(); }
+  Vector weight() const { return of_transposed(half_weight_); }
+  /// K^-1 x
   Vector solve(const Vector& x) const {
-    return of_transposed(chol_.topLeftCorner(neighbours(), neighbours()).triangularView<Eigen::Lower>().solve(x));
+    const Index m = neighbours();
+    return of_transposed(covariance_.topLeftCorner(m, m).triangularView<Eigen::Lower>().solve(x));
   }
 
  private:
   Vector of_transposed(const Vector& x) const {
-    return chol_.topLeftCorner(neighbours(), neighbours()).transpose().triangularView<Eigen::Upper>().solve(x);
+    const Index m = neighbours();
+    return covariance_.topLeftCorner(m, m).transpose().triangularView<Eigen::Upper>().solve(x);
   }
 
-  Matrix chol_;
-  double prior_variance_;
+  double jitter_;
+  Matrix covariance_;  // L in place of K's lower triangle
+  bool regular_;
+  Vector half_weight_;  // L^-1 k
 };
+
+// The nearest nodes of a row may be nearer to each other than any node's neighbours are.
+PlaceFactor factor_of_row(const Kernel& kernel, const Matrix& places, double jitter) {
+  PlaceFactor out(kernel, places, jitter);
+  return out.regular() ? out : PlaceFactor(kernel, places, std::max(jitter, relative_jitter));
+}
 
 }  // namespace
 
@@ -111,8 +125,8 @@ NeighbourField::NeighbourField(const std::vector<std::unique_ptr<Kernel>>& kerne
 GivenNodes NeighbourField::given(const ConstVectorRef& place, const std::vector<Index>& nodes, int group) const {
   for (std::size_t k = 0; k < nodes.size(); ++k)
     if (spec_.places.row(nodes[k]) == place.transpose()) return {Vector::Unit(static_cast<Index>(nodes.size()), k), 0};
-  const PlaceFactor factor(kernel_of(group), stacked(spec_.places, nodes, place), jitter_);
-  return {factor.weight(), factor.variance()};
+  const PlaceFactor factor = factor_of_row(kernel_of(group), stacked(spec_.places, nodes, place), jitter_);
+  return {factor.weight(), std::max(factor.variance(), 0.0)};
 }
 
 // dw = K^-1 (dk - dK w) and dD = dk_ii - 2 w'dk + w'dK w: with a = K^-1 d_weight, one weight for each covariance.
@@ -122,7 +136,7 @@ void NeighbourField::add_given_gradient(const ConstVectorRef& place, const std::
     if (spec_.places.row(node) == place.transpose()) return;
   const Matrix places = stacked(spec_.places, nodes, place);
   const Kernel& kernel = kernel_of(group);
-  const PlaceFactor factor(kernel, places, jitter_);
+  const PlaceFactor factor = factor_of_row(kernel, places, jitter_);
   const Index m = factor.neighbours();
   const Vector w = factor.weight();
   const Vector a = factor.solve(d_weight);
@@ -130,7 +144,7 @@ void NeighbourField::add_given_gradient(const ConstVectorRef& place, const std::
   H.topLeftCorner(m, m) = (d_variance * w - a) * w.transpose();
   H.col(m).head(m) = a - 2 * d_variance * w;
   H(m, m) = d_variance;
-  H.diagonal() *= 1 + jitter_;
+  H.diagonal() *= 1 + factor.jitter();
   kernel.gradient(places, places, H, hyper, nullptr);
 }
 
@@ -142,7 +156,7 @@ bool NeighbourField::find_weights() {
     const PlaceFactor factor(kernel_of(group_of(i)), places, jitter_);
     variance_[i] = factor.variance();
     // what a jitter adds is no rounding error
-    if (!(variance_[i] > (jitter_ > 0 ? 0 : least_left) * factor.prior_variance())) return false;
+    if (!factor.regular() || !(variance_[i] > (jitter_ > 0 ? 0 : least_left) * factor.prior_variance())) return false;
     weight_.col(i).head(factor.neighbours()) = factor.weight();
   }
   return true;

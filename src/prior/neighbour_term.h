@@ -9,7 +9,7 @@ namespace galvi {
 /// A place given some nodes: f = weight' z + noise. Nothing else of it depends on the nodes.
 struct GivenNodes {
   Vector weight;    // w = K^-1 k
-  double variance;  // D = k_ii - w'k; not positive where K is singular to working precision
+  double variance;  // D = k_ii - w'k
 };
 
 /// z_i = w_i' z_N(i) + noise of variance D_i, where N(i) are the neighbours of node i, all before it, and w_i and D_i
