@@ -13,7 +13,7 @@ namespace galvi {
 
 namespace {
 
-// What a factor may take: 10 GB with its inverse, and an hour or so each time.
+// What a factor may take: 10 GB with its inverse, and ten minutes or so each time.
 constexpr double most_entries = 6e8, most_work = 1e13;
 
 // 1.2e9 -> 1.2 billion
