@@ -189,6 +189,25 @@ hat_integrals <- function(nodes, triangles, rings) {
     .Call(`_galvi_hat_integrals`, nodes, triangles, rings)
 }
 
+#' Places (n x p) from coarse to fine: first the one nearest to the mean of all, then always the one farthest from all
+#' before it
+#' @noRd
+maxmin_order <- function(places) {
+    .Call(`_galvi_maxmin_order`, places)
+}
+
+#' The nearest places before each, in the order of the rows: n x count numbers of places, 0 where there are fewer
+#' @noRd
+nearest_before <- function(places, count, threads) {
+    .Call(`_galvi_nearest_before`, places, count, threads)
+}
+
+#' The places nearest to each row of x: numbers of places
+#' @noRd
+nearest_places <- function(places, x, count, threads) {
+    .Call(`_galvi_nearest_places`, places, x, count, threads)
+}
+
 #' Latent predictions at new rows, without the offset (internal)
 #' @noRd
 predict_latent <- function(model, posterior, rows, want) {

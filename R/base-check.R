@@ -259,7 +259,11 @@ as_galvi_error <- function(expr, size = NULL) {
     if (!inherits(e, "C++Error")) stop(e)
     message <- core_letter(label_rows_of_core(conditionMessage(e)), class(e))
     refused <- inherits(e, "std::invalid_argument") || startsWith(message, "method \"")
-    what <- if (inherits(e, "std::range_error")) "response" else if (refused) "method" else "numeric"
+    what <- if (inherits(e, "std::range_error")) {
+      "response"
+    } else if (inherits(e, "std::length_error")) {
+      "size"
+    } else if (refused) "method" else "numeric"
     stop_galvi(what, message)
   })
 }

@@ -61,8 +61,14 @@ latent_names <- function(fit) {
 evidence_kind <- function(fit) {
   if (!fact("expectation", fit$expectation, "is_bound")) return("approximation")
   evidence <- fact("inference", fit$method, "evidence")
-  # with inducing points the exact evidence of an approximate process, which is a bound for the full one
-  if (evidence == "exact" && !is.null(fit$inducing)) "bound" else evidence
+  # between points or nodes the exact evidence of an approximate process, which is a bound for the whole one
+  if (evidence == "exact" && leaves_variance(fit)) "bound" else evidence
+}
+
+#' Do inducing points, or nodes at other places than rows, leave a part of the rows' variance?
+#' @noRd
+leaves_variance <- function(fit) {
+  !is.null(fit$inducing) || any(vapply(all_specs(fit$design), function(spec) isTRUE(spec$nodes$between), NA))
 }
 
 #' The coefficients of a term, as the core has them, for all latent values; NULL if the term has none

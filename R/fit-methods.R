@@ -44,10 +44,11 @@ check_expectation <- function(expectation) {
 #' * `stochastic` if more than 1,000 coordinates of inducing points are learned and their number times the number of
 #'   rows exceeds 10^8.
 #'
-#' The column `prior` of the table has the kind of model: `"full gp"` if the formula has a [gp()] without inducing
-#' points; otherwise `"fields"` if it has random effects or Markov fields ([iid()], [gmrf()], [rw1()], [rw2()],
-#' [ar1()]); otherwise `"sparse gp"` if a [gp()] has inducing points; and `"columns"` if all terms are fixed effects or
-#' kernels with finitely many coefficients. The table for fields holds for a small number of nodes.
+#' The column `prior` of the table has the kind of model: `"full gp"` if the formula has a [gp()] without `inducing` or
+#' `neighbours`; otherwise `"fields"` if it has random effects, Markov fields ([iid()], [gmrf()], [rw1()], [rw2()],
+#' [ar1()]) or a [gp()] with `neighbours`; otherwise `"sparse gp"` if a [gp()] has inducing points; and `"columns"` if all
+#' terms are fixed effects or kernels with finitely many coefficients. The table for fields holds for a small number of
+#' nodes.
 #'
 #' @section Expectations:
 #' The bound contains E_q\[log p(y | eta)\], one integral for each observation:

@@ -80,9 +80,9 @@ check_fit <- function(fit, draws = 1000) {
 #' With inducing points p(y | z) is an integral over eta given z, not a product over rows
 #' @noRd
 check_no_inducing <- function(fit) {
-  if (is.null(fit$inducing)) return(invisible())
+  if (!leaves_variance(fit)) return(invisible())
   stop_galvi("argument", paste(
-    "check_fit() does not support inducing points. Use fewer rows (`subset`) without `inducing`, or compare",
+    "check_fit() does not support inducing points, nor nodes between rows. Use fewer rows (`subset`) without `inducing`, or compare",
     "logLik() of fits with increasing numbers of points; loo() is available."
   ))
 }

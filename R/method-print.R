@@ -29,6 +29,7 @@
 #' * `logLik`, `convergence`, and `certificate`, a sentence on how close the bound is to its maximum;
 #' * `method`, `expectation`, `cost`, `seconds`: how the fit was computed;
 #' * `inducing`: the number of inducing points of each sparse [gp()];
+#' * `neighbours`: a line about each `gp(neighbours = )`;
 #' * `starts` and `starts_agree`: the bounds of several starts, if there were some, and whether they are the same.
 #' @section Errors:
 #' `galvi_error_argument` if an argument is not as described.
@@ -130,7 +131,7 @@ evidence_line <- function(value, digits) {
 #' @noRd
 certificate <- function(fit) {
   if (fact("inference", fit$method, "evidence") == "exact") {
-    return(if (is.null(fit$inducing)) "the posterior is exact" else "the bound is at its maximum")
+    return(if (leaves_variance(fit)) "the bound is at its maximum" else "the posterior is exact")
   }
   gap <- fit$convergence$gap
   if (length(gap) != 1L || is.na(gap)) return(why_no_certificate(fit))
@@ -244,7 +245,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       uncertainty = uncertainty_line(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
-      inducing = vapply(object$inducing, nrow, 1L), starts = object$starts,
+      inducing = vapply(object$inducing, nrow, 1L), neighbours = neighbour_lines(object), starts = object$starts,
       starts_agree = starts_agree(object$starts), penalty = object$penalty
     ),
     class = "summary.galvi"
@@ -265,10 +266,25 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   if (length(x$inducing)) {
     print_wrapped(sprintf("%s: %d inducing points, in $inducing of the fit.", names(x$inducing), x$inducing))
   }
+  for (line in x$neighbours) print_wrapped(line)
   if (!is.null(x$starts)) print_wrapped(starts_words(x$starts, x$starts_agree))
   if (x$convergence$converged) print_wrapped(paste0("Converged: ", x$certificate, "."))
   print_warnings(x, x$note)
   invisible(x)
+}
+
+# What is given what in a gp(neighbours = ).
+neighbour_lines <- function(fit) {
+  jitter <- fit$convergence$jitter
+  lines <- lapply(all_specs(fit$design), function(spec) {
+    if (is.null(spec$neighbours)) return(NULL)
+    sprintf(
+      "%s: %s %s, each given %d neighbours before it%s.", spec$label, whole_words(nrow(spec$nodes$places)),
+      if (spec$nodes$between) "nodes" else "places", ncol(spec$nodes$neighbours),
+      if (any(jitter > 0)) sprintf(", with white noise of %s of the variance", format(max(jitter))) else ""
+    )
+  })
+  unlist(lines)
 }
 
 cost_words <- function(x) {

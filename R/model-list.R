@@ -84,6 +84,9 @@ is_full <- function(model, k = 1L) fact("solver", predictor_of(model, k)$solver,
 #' @noRd
 is_full_term <- function(term) fact("term", term$type, "full")
 
+# Is its latent vector as long as the data, or its precision sparse?
+needs_all_rows <- function(term) is_full_term(term) || fact("term", term$type, "fields")
+
 #' The terms of latent value k's prior: a list per term
 #' @noRd
 prior_terms <- function(model, k = 1L) predictor_of(model, k)$terms
@@ -155,8 +158,83 @@ pilot_model <- function(model, learn, all = length(model$y)) {
   facts <- core_facts$solver
   sums <- all(vapply(model$predictors, function(predictor) fact(facts, predictor$solver, "sums"), NA))
   rows <- max(2000L, 20L * points, 20L * columns)
+  if (learn && has_nodes_at_rows(model)) return(if (all >= 3L * rows) model_of_nodes(model))
   if (!(points && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
   with_thin_centres(model_of_rows(model, sort(spread_over(length(model$y), rows, 2L))))
+}
+
+# Is there a process given its neighbours whose nodes are the places of the rows?
+has_nodes_at_rows <- function(model) any(vapply(prior_terms(model), is_at_nodes, NA))
+
+is_at_nodes <- function(term) !is.null(term$neighbours) && !term$neighbours$between
+
+#' The model of the rows in clusters of the nodes of such a process, with the nodes that these rows have
+#' @noRd
+model_of_nodes <- function(model) {
+  terms <- prior_terms(model)
+  t <- which(vapply(terms, is_at_nodes, NA))[1L]
+  kept <- clustered_nodes(terms[[t]]$neighbours)
+  part <- model_of_rows(model, which(model$designs[[1L]][[t]]$node %in% kept))
+  for (p in seq_along(part$predictors)) {
+    design <- part$predictors[[p]]$design
+    part$predictors[[p]]$terms <- Map(function(term, rows) {
+      if (is_at_nodes(term)) term$neighbours <- only_nodes(term$neighbours, sort(unique(c(rows$node))))
+      term
+    }, part$predictors[[p]]$terms, part$designs[[design]])
+  }
+  part$designs <- Map(function(rows, design) {
+    terms <- Find(function(predictor) predictor$design == design, part$predictors)$terms
+    Map(function(rows, term) {
+      if (is_at_nodes(term)) rows$node[] <- match(rows$node, sort(unique(c(rows$node))))
+      rows
+    }, rows, terms)
+  }, part$designs, seq_along(part$designs))
+  part
+}
+
+#' The model with nodes by these hyperparameters, where learning starts too; NULL where those that it has will do
+#' @noRd
+renewed_nodes <- function(model, hyper) {
+  changed <- FALSE
+  nodes <- lapply(seq_along(predictor_specs(model$design)), function(k) {
+    Map(function(spec, term, rows) {
+      if (is.null(spec$neighbours)) return(NULL)
+      kernel <- or_else(term[["kernel"]], term$kernels[[1L]])
+      scale <- distance_scale(kernel, ncol(rows$inputs), hyper)
+      if (alike_scales(scale, spec$nodes$scale)) return(spec$nodes)
+      changed <<- TRUE
+      renew_nodes(spec, scale)
+    }, predictor_specs(model$design)[[k]], prior_terms(model, k), term_rows(model, k))
+  })
+  if (!changed) return(NULL)
+  model$hyper$value <- hyper
+  with_nodes(model, nodes)
+}
+
+# Of each term of each predictor's formula; NULL for terms without.
+kept_nodes <- function(model) lapply(predictor_specs(model$design), lapply, `[[`, "nodes")
+
+#' The model with these nodes
+#' @param nodes From kept_nodes().
+#' @noRd
+with_nodes <- function(model, nodes) {
+  for (k in seq_along(nodes)) {
+    for (t in which(!vapply(nodes[[k]], is.null, NA))) {
+      spec <- predictor_specs(model$design)[[k]][[t]]
+      spec$nodes <- nodes[[k]][[t]]
+      if (k == 1L) model$design$specs[[t]] <- spec else model$design$others[[k - 1L]]$specs[[t]] <- spec
+      rows <- model$designs[[k]][[t]]
+      model$designs[[k]][[t]]$node <- nodes_of_rows(spec, rows, fitted = TRUE)
+    }
+  }
+  for (p in seq_along(model$predictors)) {
+    terms <- model$predictors[[p]]$terms
+    design <- model$predictors[[p]]$design
+    for (t in seq_along(terms)) if (!is.null(terms[[t]]$neighbours)) {
+      model$predictors[[p]]$terms[[t]]$neighbours <- nodes[[design]][[t]]
+    }
+  }
+  model
 }
 
 n_latents <- function(fit) ncol(fit$model$offset)

@@ -26,7 +26,8 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
         whole_words(max(points)))
     } else {
       paste0(
-        "Use fewer rows (`subset`)", if (fields > 600 * n) ", coarser groups or times,",
+        "Use fewer rows (`subset`)",
+        if (fields > 600 * n) ", coarser groups or times, fewer `neighbours` or nodes of a gp(),",
         " or a machine with more memory."
       )
     }
@@ -46,16 +47,22 @@ slow_rows <- 2000
 inform_slow_fit <- function(model) {
   n <- length(model$y)
   if (n <= slow_rows || !is_full(model)) return(invisible())
-  term <- Find(is_full_term, prior_terms(model))
-  also <- if (identical(term$input_count, 1L)) {
-    ", and so is kernel = matern52(), whose cost grows as the number of rows"
-  } else ""
+  full <- Find(is_full_term, prior_terms(model))
+  near <- n > most_full_rows && full$input_count > 1L
+  faster <- c(
+    if (near) with_setting(full$label, "neighbours = 20"), with_inducing(full$label),
+    # a Markov process
+    if (full$input_count == 1L) "kernel = matern52()"
+  )
   inform_galvi("size", sprintf(paste(
     "%s is a full Gaussian process over %s rows: every step factorises a matrix of %.2g GiB, and the fit takes about",
-    "%s or more, eight times as long for twice the rows. %s is much faster%s."
-  ), term$label, format(n, big.mark = ","), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3), with_inducing(term$label),
-  also))
+    "%s or more, eight times as long for twice the rows. %s %s much faster."
+  ), full$label, format(n, big.mark = ","), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3), and_words(faster),
+  if (length(faster) > 1L) "are" else "is"))
 }
+
+# Above so many rows of several inputs a process given its neighbours is worth a word.
+most_full_rows <- 3000
 
 # 1.2e-9 n^3 seconds: a gaussian fit of one input at 1,000 to 5,000 rows, on two cores
 duration_words <- function(seconds) {
@@ -73,15 +80,23 @@ factor_bytes <- function(term, n, solver) {
 }
 
 field_bytes <- function(term) {
-  if (is.null(term$field)) return(0)
-  nodes <- term$field$precision[[1L]]$rows
-  edges <- sum(vapply(term$field$precision, function(t) sum(t$i != t$j), 0))
+  if (!is.null(term$neighbours)) {
+    nodes <- nrow(term$neighbours$places)
+    edges <- 2 * as.numeric(length(term$neighbours$neighbours))  # about as many as there are for places in the plane
+  } else if (!is.null(term$field)) {
+    nodes <- term$field$precision[[1L]]$rows
+    edges <- sum(vapply(term$field$precision, function(t) sum(t$i != t$j), 0))
+  } else {
+    return(0)
+  }
   # the fill of a minimum degree order, as it is on a lattice
   600 * nodes + 16 * min(edges * log2(nodes + 1), nodes^2 / 2)
 }
 
 # gp(x) -> gp(x, inducing = 200); labels that are shared have a number behind them
-with_inducing <- function(label) sub("\\)( #[0-9]+)?$", ", inducing = 200)", label)
+with_inducing <- function(label) with_setting(label, "inducing = 200")
+
+with_setting <- function(label, setting) sub("\\)( #[0-9]+)?$", sprintf(", %s)", setting), label)
 
 #' Predictions at n rows, block by block; a joint covariance in one, and then named, in two more copies
 #' @noRd

@@ -121,12 +121,13 @@ class_predictors <- function(built, K) {
 # The solver for these terms; an error if they have none in common.
 prior_solver <- function(terms) {
   full <- Find(is_full_term, terms)
-  sparse <- Find(function(term) !is.null(term$inducing), terms)
-  if (!is.null(full) && !is.null(sparse)) {
-    stop_galvi("formula", sprintf(
-      "`%s` has `inducing` and `%s` does not: a full Gaussian process needs N x N matrices, so `inducing` saves %s",
-      sparse$label, full$label, "nothing beside it. Give `inducing` to all of them or to none."
-    ))
+  for (saving in c("inducing", "neighbours")) {
+    sparse <- Find(function(term) !is.null(term[[saving]]), terms)
+    if (is.null(full) || is.null(sparse)) next
+    stop_galvi("formula", sprintf(paste(
+      "`%s` has `%s` and `%s` does not: a full Gaussian process needs N x N matrices, so `%s` saves nothing beside it.",
+      "Give `%s` to all of them or to none."
+    ), sparse$label, saving, full$label, saving, saving))
   }
   choose_solver(vapply(terms, `[[`, "", "type"))
 }

@@ -18,10 +18,7 @@ check_sums <- function(model, what) {
   facts <- core_facts$solver
   for (predictor in model$predictors) {
     if (fact(facts, predictor$solver, "sums")) next
-    columns <- vapply(predictor$terms, function(term) {
-      is.null(term$field) && is.null(term[["factor"]]) && !is_full_term(term)
-    }, NA)
-    term <- predictor$terms[[which(!columns)[1L]]]
+    term <- Find(needs_all_rows, predictor$terms)
     stop_galvi("method", sprintf(
       "%s is for models of fixed effects and sparse Gaussian processes; `%s` needs all rows at once. %s",
       what, term_of_user(term$label), if (!is.null(term[["factor"]])) {

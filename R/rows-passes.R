@@ -101,13 +101,11 @@ all_rows <- function(model) {
 #' its rows in memory.
 #' @noRd
 counted_stream <- function(stream, model, control) {
-  needing <- Find(function(term) {
-    is_full_term(term) || !is.null(term$field) || !is.null(term[["factor"]])
-  }, prior_terms(model))
+  needing <- Find(needs_all_rows, prior_terms(model))
   if (!is.null(needing)) {
     stop_galvi("data", sprintf(
       "`%s` needs all rows in memory, and %s has more than %s: %s.", needing$label, stream$source$label,
-      row_number(sample_rows), if (is_full_term(needing)) {
+      row_number(sample_rows), if (!is.null(needing$input_count)) {
         sprintf("use inducing points, %s, or give a data frame", with_inducing(needing$label))
       } else if (!is.null(needing[["factor"]])) {
         "read them into a data frame"

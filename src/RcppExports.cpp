@@ -347,6 +347,41 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// maxmin_order
+Rcpp::IntegerVector maxmin_order(Rcpp::NumericMatrix places);
+RcppExport SEXP _galvi_maxmin_order(SEXP placesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type places(placesSEXP);
+    rcpp_result_gen = Rcpp::wrap(maxmin_order(places));
+    return rcpp_result_gen;
+END_RCPP
+}
+// nearest_before
+Rcpp::IntegerMatrix nearest_before(Rcpp::NumericMatrix places, int count, int threads);
+RcppExport SEXP _galvi_nearest_before(SEXP placesSEXP, SEXP countSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(nearest_before(places, count, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// nearest_places
+Rcpp::IntegerMatrix nearest_places(Rcpp::NumericMatrix places, Rcpp::NumericMatrix x, int count, int threads);
+RcppExport SEXP _galvi_nearest_places(SEXP placesSEXP, SEXP xSEXP, SEXP countSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type count(countSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(nearest_places(places, x, count, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // predict_latent
 Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List rows, Rcpp::List want);
 RcppExport SEXP _galvi_predict_latent(SEXP modelSEXP, SEXP posteriorSEXP, SEXP rowsSEXP, SEXP wantSEXP) {
@@ -569,6 +604,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_finite_elements", (DL_FUNC) &_galvi_finite_elements, 2},
     {"_galvi_inside_rings", (DL_FUNC) &_galvi_inside_rings, 3},
     {"_galvi_hat_integrals", (DL_FUNC) &_galvi_hat_integrals, 3},
+    {"_galvi_maxmin_order", (DL_FUNC) &_galvi_maxmin_order, 1},
+    {"_galvi_nearest_before", (DL_FUNC) &_galvi_nearest_before, 3},
+    {"_galvi_nearest_places", (DL_FUNC) &_galvi_nearest_places, 4},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},
     {"_galvi_draw_latent", (DL_FUNC) &_galvi_draw_latent, 5},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 10},

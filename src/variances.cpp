@@ -35,7 +35,7 @@ Rcpp::NumericVector field_variances(Rcpp::List field) {
   Context context{backend("auto"), monitor};
   FieldSpec spec = field_from_list(field);
   spec.hyper = {{"variance", {0}}};
-  Field core(spec);
+  MarkovField core(spec);
   core.update(Vector::Ones(1));
   return to_r(core.variances(context));
 }

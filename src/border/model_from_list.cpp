@@ -69,14 +69,25 @@ InducingSpec inducing_from_list(const Rcpp::List& list) {
   return spec;
 }
 
+Eigen::VectorXi groups_from_list(const Rcpp::List& list) {
+  const auto group = get<Rcpp::IntegerVector>(list, "group");
+  return Eigen::Map<const Eigen::VectorXi>(group.begin(), group.size());
+}
+
+NeighbourSpec neighbours_from_list(const Rcpp::List& list) {
+  NeighbourSpec spec;
+  spec.places = get_matrix(list, "places");
+  if (has(list, "group")) spec.group = groups_from_list(list);
+  spec.neighbours = position_matrix(list["neighbours"]);
+  spec.between = get<bool>(list, "between");
+  return spec;
+}
+
 // groups from 1, as in rows of data
 CentreSpec centre_from_list(const Rcpp::List& list) {
   CentreSpec spec;
   spec.rows.inputs = get_matrix(list, "inputs");
-  if (has(list, "group")) {
-    const auto group = get<Rcpp::IntegerVector>(list, "group");
-    spec.rows.group = Eigen::Map<const Eigen::VectorXi>(group.begin(), group.size());
-  }
+  if (has(list, "group")) spec.rows.group = groups_from_list(list);
   spec.weight = get_vector(list, "weight");
   if (has(list, "level")) {
     spec.level = get_matrix(list, "level");
@@ -285,6 +296,7 @@ std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& t
   if (has(term, "factor")) spec.factor = factor_from_list(term["factor"], get<int>(term, "units"));
   if (has(term, "centre")) spec.centre = centre_from_list(term["centre"]);
   if (has(term, "inducing")) spec.inducing = inducing_from_list(term["inducing"]);
+  if (has(term, "neighbours")) spec.neighbours = neighbours_from_list(term["neighbours"]);
   if (spec.factors.rows() != spec.mean.size())
     throw std::invalid_argument("term " + spec.label + ": mean and factors differ in length");
   auto made = make_term(spec, context.backend);

@@ -10,6 +10,7 @@
 #include "facts.cpp"
 #include "fit_model.cpp"
 #include "mesh.cpp"
+#include "neighbours.cpp"
 #include "predict.cpp"
 #include "response.cpp"
 #include "variances.cpp"

@@ -10,6 +10,7 @@
 #include "numeric/lbfgs.cpp"
 #include "numeric/parallel.cpp"
 #include "numeric/pareto_tail.cpp"
+#include "numeric/places.cpp"
 #include "numeric/sparse_cholesky.cpp"
 #include "numeric/sparse_inverse.cpp"
 #include "numeric/sparse_ordering.cpp"

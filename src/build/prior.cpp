@@ -9,6 +9,7 @@
 #include "prior/finite_elements.cpp"
 #include "prior/inducing_term.cpp"
 #include "prior/kernel_term.cpp"
+#include "prior/neighbour_term.cpp"
 #include "prior/polygon.cpp"
 #include "prior/prior.cpp"
 #include "prior/registry.cpp"

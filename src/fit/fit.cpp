@@ -19,7 +19,7 @@ void pilot(LatentGaussianModel& model, HyperTable& table, Plan& plan) {
     Trace aside(model.context());
     scan_lengthscales(*plan.pilot, choose(plan.method, *plan.pilot), table, std::nullopt, plan.inference,
                       aside);
-    if (table.is_place().any()) learn_from_part(*plan.pilot, plan.method, plan.inference, table);
+    if (table.is_place().any() || !model.sums_suffice()) learn_from_part(*plan.pilot, plan.method, plan.inference, table);
     model.update(table.values());
   }
   if (!plan.start) plan.start = start_from_part(model, *plan.pilot, *plan.algorithm, plan.inference);

@@ -69,10 +69,22 @@ bool eliminate_large(Context& context, Map panel, Map update) {
 }  // namespace
 
 SparseCholesky::SparseCholesky(const SparseMatrix& lower)
-    : symbolic_(std::make_shared<const SparseSymbolic>(lower)), panels_(symbolic_->panels) {}
+    : symbolic_(std::make_shared<const SparseSymbolic>(lower)) {}
+
+// Column k of a supernode's front has k fewer rows than the first.
+FactorSize SparseCholesky::size() const {
+  double work = 0;
+  for (const Supernode& node : symbolic_->supernodes)
+    for (int k = 0; k < node.columns; ++k) {
+      const double rows = node.front() - k;
+      work += 0.5 * rows * rows;
+    }
+  return {static_cast<double>(symbolic_->panels), work};
+}
 
 bool SparseCholesky::factorise(Context& context, const ConstVectorRef& values) {
   const SparseSymbolic& symbolic = *symbolic_;
+  panels_.resize(symbolic.panels);
   const int factorisations = context.cost.factorisations + 1;  // one, in however many blocks
   Vector stacks[2] = {Vector(symbolic.updates[0]), Vector(symbolic.updates[1])};
   const auto update_of = [&](const Supernode& node) { return stacks[node.level % 2].data() + node.update; };

@@ -15,6 +15,11 @@ using SparseMatrix = Eigen::SparseMatrix<double>;  // by columns, int indices
 
 struct SparseSymbolic;
 
+/// What a factorisation takes: the numbers of L, and multiply-adds.
+struct FactorSize {
+  double entries, work;
+};
+
 /// A = P' L L' P (n x n), analysed once for its pattern and factorised as often as its values change. A is
 /// given by its lower triangle; a copy shares the analysis.
 class SparseCholesky {
@@ -22,6 +27,8 @@ class SparseCholesky {
   /// `lower`: the lower triangle, compressed, rows ascending, with all of the diagonal; only its pattern
   /// matters. Throws std::invalid_argument for anything else.
   explicit SparseCholesky(const SparseMatrix& lower);
+
+  FactorSize size() const;
 
   /// `values`: one for each entry of the pattern, in the order of lower.valuePtr(). False if A is not
   /// positive definite; the functions below must then not be called.

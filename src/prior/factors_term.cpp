@@ -120,7 +120,7 @@ SparseRows FactorsTerm::field_design(const TermRows& rows) const {
   return out;
 }
 
-void FactorsTerm::add_field_design_gradient(const TermRows& rows, const ConstMatrixRef& G,
+void FactorsTerm::add_field_design_gradient(const TermRows& rows, const ConstMatrixRef& G, const ConstVectorRef&,
                                             VectorRef hyper) const {
   for (Index n = 0; n < G.rows(); ++n)
     for (Index k = 0; k < G.cols(); ++k) hyper[loading_at_(k, rows.item(n))] += G(n, k);

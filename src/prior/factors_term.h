@@ -39,7 +39,8 @@ class FactorsTerm final : public Term {
   const Field* field() const override { return &field_; }
   SparseRows field_design(const TermRows& rows) const override;
   bool moves_field_design() const override { return true; }
-  void add_field_design_gradient(const TermRows& rows, const ConstMatrixRef& G, VectorRef hyper) const override;
+  void add_field_design_gradient(const TermRows& rows, const ConstMatrixRef& G, const ConstVectorRef& g,
+                                 VectorRef hyper) const override;
   const FactorsTerm* factors() const override { return this; }
 
  private:
@@ -48,7 +49,7 @@ class FactorsTerm final : public Term {
   Eigen::MatrixXi loading_at_, effect_at_;
   Matrix loadings_, effects_;
   Index units_;
-  Field field_;
+  MarkovField field_;
 };
 
 }  // namespace galvi

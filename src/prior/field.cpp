@@ -12,8 +12,12 @@ namespace galvi {
 namespace {
 
 // The union of the parts' lower triangles and the diagonal, with all values one.
-SparseMatrix union_pattern(const std::vector<Triplets>& parts, Index L) {
+SparseMatrix union_pattern(const std::vector<Triplets>& parts) {
+  const Index L = parts.empty() ? 0 : parts[0].rows;
   std::vector<Eigen::Triplet<double>> entries;
+  for (const Triplets& part : parts)
+    if (part.rows != L || part.columns != L)
+      throw std::invalid_argument("the parts of a field's precision differ in size");
   for (const Triplets& part : parts) entries.insert(entries.end(), part.entries.begin(), part.entries.end());
   for (Index i = 0; i < L; ++i) entries.emplace_back(i, i, 1.0);
   SparseMatrix out(L, L);
@@ -66,7 +70,7 @@ Index position(const SparseMatrix& lower, Index i, Index j) {
 }
 
 // The hyperparameters of each copy, and the number of their parts.
-void Field::read_hyper(const FieldSpec& spec) {
+void MarkovField::read_hyper(const FieldSpec& spec) {
   std::vector<const std::vector<Index>*> found;
   for (const FieldParameter& parameter : model_.hyper) {
     const auto at = spec.hyper.find(parameter.name);
@@ -96,7 +100,7 @@ void Field::read_hyper(const FieldSpec& spec) {
 }
 
 // Whether each node is in one part, and no constraint involves two parts.
-void Field::find_scales(const FieldSpec& spec) {
+void MarkovField::find_scales(const FieldSpec& spec) {
   if (model_.parts != 1) return;
   constexpr Index none = -1;
   part_of_.assign(size(), copies_.size() == 1 ? 0 : none);
@@ -115,16 +119,21 @@ void Field::find_scales(const FieldSpec& spec) {
   for (const Index pin : pins_) rank_[part_of_[pin]] -= 1;
 }
 
-Field::Field(const FieldSpec& spec) : model_(find_field_model(spec.model)), pins_(spec.pins) {
-  read_hyper(spec);
-  const Index L = spec.precision[0].rows;
-  for (const Triplets& part : spec.precision)
-    if (part.rows != L || part.columns != L)
-      throw std::invalid_argument("the parts of a field's precision differ in size");
+Field::Field(SparseMatrix pattern, std::vector<Index> pins)
+    : pins_(std::move(pins)),
+      constraints_(Matrix::Zero(pattern.rows(), static_cast<Index>(pins_.size()))),
+      diagonal_(pattern.rows()),
+      component_(components(pattern)),
+      precision_(std::move(pattern)) {
+  for (Index j = 0; j < size(); ++j) diagonal_[j] = precision_.outerIndexPtr()[j];
+  for (const Index pin : pins_)
+    if (pin < 0 || pin >= size()) throw std::invalid_argument("a field is pinned at a node that it does not have");
+}
 
-  precision_ = union_pattern(spec.precision, L);
-  component_ = components(precision_);
-  const Index size = precision_.nonZeros();
+MarkovField::MarkovField(const FieldSpec& spec)
+    : Field(union_pattern(spec.precision), spec.pins), model_(find_field_model(spec.model)) {
+  read_hyper(spec);
+  const Index L = this->size(), size = precision_.nonZeros();
   std::vector<Eigen::Triplet<double>> values;
   for (std::size_t p = 0; p < spec.precision.size(); ++p)
     for (const auto& entry : spec.precision[p].entries) {
@@ -135,23 +144,16 @@ Field::Field(const FieldSpec& spec) : model_(find_field_model(spec.model)), pins
   parts_.resize(size, static_cast<Index>(spec.precision.size()));
   parts_.setFromTriplets(values.begin(), values.end());
   multiplicity_ = Vector::Constant(size, 2);
-  diagonal_.resize(L);
-  for (Index j = 0; j < L; ++j) {
-    diagonal_[j] = precision_.outerIndexPtr()[j];
-    multiplicity_[diagonal_[j]] = 1;
-  }
+  for (Index j = 0; j < L; ++j) multiplicity_[diagonal_[j]] = 1;
 
   const Index c = static_cast<Index>(pins_.size());
   if (spec.constraints.columns != c || (c > 0 && spec.constraints.rows != L))
     throw std::invalid_argument("a field has another number of pins than constraints");
-  constraints_ = Matrix::Zero(L, c);
   for (const auto& entry : spec.constraints.entries) constraints_(entry.row(), entry.col()) += entry.value();
-  for (const Index pin : pins_)
-    if (pin < 0 || pin >= L) throw std::invalid_argument("a field is pinned at a node that it does not have");
   find_scales(spec);
 }
 
-void Field::update(const ConstVectorRef& hyper) {
+void MarkovField::update(const ConstVectorRef& hyper) {
   Vector coefficient(parts_.cols());
   for (Copy& copy : copies_) {
     Vector own(static_cast<Index>(copy.hyper.size()));
@@ -180,7 +182,7 @@ void Field::update(const ConstVectorRef& hyper) {
       precision_.valuePtr()[e] = scale_[j] * unit_[e];
 }
 
-void Field::factorise(Context& context) const {
+void MarkovField::factorise(Context& context) const {
   if (factorised_) return;
   if (!factor_) factor_.emplace(precision_);
   if (!(scale_.minCoeff() > 0) || !factor_->factorise(context, unit_))
@@ -205,11 +207,11 @@ Vector Field::precision_times(const Vector& z) const {
   return out;
 }
 
-Matrix Field::gauge_transposed(const ConstMatrixRef& X) const {
+Matrix MarkovField::gauge_transposed(const ConstMatrixRef& X) const {
   return X - constraints_ * (shift_.transpose() * X);
 }
 
-Matrix Field::covariance_times(Context& context, const ConstMatrixRef& X) const {
+Matrix MarkovField::covariance_times(Context& context, const ConstMatrixRef& X) const {
   factorise(context);
   Matrix out = gauge_transposed(X);
   factor_->solve(context, out);
@@ -217,20 +219,20 @@ Matrix Field::covariance_times(Context& context, const ConstMatrixRef& X) const 
   return scale_.cwiseInverse().asDiagonal() * out;
 }
 
-Matrix Field::whitened(Context& context, const ConstMatrixRef& X) const {
+Matrix MarkovField::whitened(Context& context, const ConstMatrixRef& X) const {
   factorise(context);
   Matrix out = scale_.cwiseSqrt().cwiseInverse().asDiagonal() * gauge_transposed(X);
   factor_->solve_lower(context, out);
   return out;
 }
 
-double Field::log_det(Context& context) const {
+double MarkovField::log_det(Context& context) const {
   factorise(context);
   return log_det_ + scale_.array().log().sum();
 }
 
 // P R^-1 P' = R^-1 - S U' - U S' + S (B'U) S' with S = N (B'N)^-1 and U = R^-1 B
-Vector Field::covariances(Context& context) const {
+Vector MarkovField::covariances(Context& context) const {
   factorise(context);
   if (!covariances_known_) {
     const SparseMatrix inverse = factor_->selected_inverse(context);
@@ -283,29 +285,31 @@ Vector Field::row_variances(Context& context, const SparseRows& W) const {
   return out;
 }
 
-void Field::chain(const Vector& d_coefficient, VectorRef hyper) const {
+void MarkovField::chain(const Vector& d_coefficient, VectorRef hyper) const {
   for (const Copy& copy : copies_) {
     const Vector d_hyper = copy.slope.transpose() * d_coefficient.segment(copy.first, copy.slope.rows());
     for (std::size_t h = 0; h < copy.hyper.size(); ++h) hyper[copy.hyper[h]] += d_hyper[h];
   }
 }
 
-void Field::add_gradient(const Vector& G, VectorRef hyper) const {
+void MarkovField::add_parts_gradient(const Vector& G, VectorRef hyper) const {
   chain(parts_.transpose() * G.cwiseProduct(multiplicity_), hyper);
 }
 
-void Field::add_gradient_of_scales(const Vector& with_Q, VectorRef hyper) const {
+void MarkovField::add_gradient_of_scales(const Vector& with_Q, VectorRef hyper) const {
   Vector sums = Vector::Zero(parts_.cols());
   for (Index j = 0; j < size(); ++j) sums[part_of_[j]] += with_Q[j];
   chain(sums.cwiseQuotient(coefficient_), hyper);
 }
 
-// tr(Q^- dQ), and tr(Q^- Q) is the rank
-void Field::add_log_det_gradient(Context& context, double share, VectorRef hyper) const {
+// d log|Q| = tr(Q^- dQ), and tr(Q^- Q) is the rank
+void MarkovField::add_gradient(Context& context, const Vector& G, double share, VectorRef hyper) const {
+  add_parts_gradient(G, hyper);
+  if (share == 0) return;
   if (scaled())
     chain(share * rank_.cwiseQuotient(coefficient_), hyper);
   else
-    add_gradient(share * covariances(context), hyper);
+    add_parts_gradient(share * covariances(context), hyper);
 }
 
 }  // namespace galvi

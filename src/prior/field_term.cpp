@@ -149,7 +149,7 @@ void FieldTerm::add_covariance_gradient(Context& context, const TermRows& rows, 
   for (Index j = 0; j < pattern.cols(); ++j)
     for (int e = pattern.outerIndexPtr()[j]; e < pattern.outerIndexPtr()[j + 1]; ++e)
       d_precision[e] = -left.col(pattern.innerIndexPtr()[e]).dot(right.col(j));
-  field_.add_gradient(d_precision, hyper);
+  field_.add_gradient(context, d_precision, 0, hyper);
 }
 
 }  // namespace galvi

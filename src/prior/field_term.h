@@ -35,7 +35,7 @@ class FieldTerm final : public CoefficientsTerm {
   Matrix plain_design(const TermRows& rows) const override { return field_design(rows); }
 
  private:
-  Field field_;
+  MarkovField field_;
   Matrix basis_;  // L x r
   Matrix whitened_basis_;  // of unit scale where the prior is flat
 };

@@ -43,6 +43,14 @@ struct InducingSpec {
   double jitter = 0;            // added to the diagonal of the points' covariance
 };
 
+/// A Gaussian process at L nodes, each given its neighbours, which are among the nodes before it.
+struct NeighbourSpec {
+  Matrix places;               // L x p
+  Eigen::VectorXi group;       // L, from 1, or empty
+  Eigen::MatrixXi neighbours;  // L x m, from 0; -1: none
+  bool between = false;        // are fitted rows at other places than nodes?
+};
+
 /// The rows over which a Gaussian process has mean zero, those of each group apart: f less sum_r weight_r f(x_r).
 /// Without rows the process is not centred. Another term of the prior, of columns C, may have the process's means: `level`
 /// v_g with C v_g = 1 in the rows of group g.
@@ -73,6 +81,7 @@ struct TermSpec {
   Eigen::MatrixXi factors;
   FieldSpec field;
   InducingSpec inducing;
+  NeighbourSpec neighbours;
   FactorsSpec factor;
 };
 
@@ -136,7 +145,7 @@ class Term {
   virtual const Vector& coefficient_variance() const { return none_; }  // q, may be infinite
   /// W (n x q) = the whitened columns of rows begin, begin + 1, .. May run on several threads.
   virtual void fill(const TermRows& /*rows*/, Index /*begin*/, MatrixRef /*W*/) const {}
-  /// Whether c is non-zero, and c (n) += that of the rows whose whitened columns are W.
+  /// Whether c may be non-zero in fitted rows, and c (n) += that of any rows whose whitened columns are W.
   virtual bool has_extra_variances() const { return false; }
   virtual void add_extra_variances(const TermRows& /*rows*/, Index /*begin*/, const ConstMatrixRef& /*W*/,
                                    VectorRef /*c*/) const {}
@@ -165,10 +174,10 @@ class Term {
   /// zero does not.   n x L
   virtual SparseRows field_design(const TermRows& rows) const;
   virtual bool moves_field_design() const { return false; }
-  /// hyper[h] += d bound / dh through those weights, where G has d bound / d weight of row n in the order of
-  /// its nodes.   n x h
+  /// hyper[h] += d bound / dh through those weights and through c, where G has d bound / d weight of row n in the order
+  /// of its nodes and g is d bound / dc.   n x h, n
   virtual void add_field_design_gradient(const TermRows& /*rows*/, const ConstMatrixRef& /*G*/,
-                                         VectorRef /*hyper*/) const {}
+                                         const ConstVectorRef& /*g*/, VectorRef /*hyper*/) const {}
   /// Null for all other terms.
   virtual const FactorsTerm* factors() const { return nullptr; }
 

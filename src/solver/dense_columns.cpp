@@ -18,7 +18,7 @@ constexpr Index max_groups = 8;
 void DenseColumns::add_prior_variances(VectorRef v, Vector& c) const {
   const bool extra = prior_.has_extra_variances();
   c = Vector::Zero(extra ? rows_ : 0);
-  if (size() == 0) return;
+  if (size() == 0 && !extra) return;
   for_chunks(2.0 * rows_ * size(), [&](Index, Index begin, MatrixRef chunk) {
     if (extra) prior_.add_extra_variances(design_, begin, chunk, c.segment(begin, chunk.rows()));
     prior_.add_column_variances(chunk, v.segment(begin, chunk.rows()));

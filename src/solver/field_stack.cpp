@@ -116,6 +116,19 @@ Vector FieldStack::precision(const Vector& lambda) const {
   return values;
 }
 
+SparseMatrix FieldStack::precision(const Vector& lambda, const SparseRows& W, const std::vector<Index>& more) const {
+  const Vector values = precision(lambda);
+  std::vector<Eigen::Triplet<double>> entries;
+  Index e = 0;
+  for (Index j = 0; j < size_; ++j)
+    for (SparseMatrix::InnerIterator entry(pattern_, j); entry; ++entry)
+      entries.emplace_back(entry.row(), j, values[e++]);
+  for (const Index n : more) for_pairs(W, n, [&](Index i, Index j, double) { entries.emplace_back(i, j, 0.0); });
+  SparseMatrix out(size_, size_);
+  out.setFromTriplets(entries.begin(), entries.end());
+  return out;
+}
+
 Vector FieldStack::quadratic_forms(const ConstVectorRef& values) const {
   Vector out(W_.rows());
   std::size_t pair = 0;
@@ -164,6 +177,12 @@ double FieldStack::log_det(Context& context) const {
   return out;
 }
 
+double FieldStack::jitter() const {
+  double out = 0;
+  for (const Part& part : parts_) out = std::max(out, part.field->jitter());
+  return out;
+}
+
 Vector FieldStack::row_variances(Context& context) const {
   Vector out = Vector::Zero(W_.rows());
   for (const Part& part : parts_) out += part.field->row_variances(context, part.rows);
@@ -177,8 +196,7 @@ void FieldStack::add_gradient(Context& context, const Entry& entry, VectorRef hy
     for (Index j = 0; j < part.field->size(); ++j)
       for (SparseMatrix::InnerIterator r(part.field->pinned_precision(), j); r; ++r, ++e)
         G[e] = entry(part.begin + r.row(), part.begin + j, part.positions[e]);
-    part.field->add_gradient(G, hyper);
-    part.field->add_log_det_gradient(context, 0.5, hyper);
+    part.field->add_gradient(context, G, 0.5, hyper);
   }
 }
 

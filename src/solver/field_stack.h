@@ -29,6 +29,8 @@ class FieldStack {
   const SparseMatrix& pattern() const { return pattern_; }
   /// Its values at this lambda.
   Vector precision(const Vector& lambda) const;
+  /// The same on a pattern that has all pairs of the nodes of these rows of W besides.
+  SparseMatrix precision(const Vector& lambda, const SparseRows& W, const std::vector<Index>& more) const;
   /// w_n' Z w_n for all rows, where `values` are those of Z on the pattern.
   Vector quadratic_forms(const ConstVectorRef& values) const;
   /// Position of (i, j) among the values; -1 if it is not on the pattern.
@@ -41,6 +43,7 @@ class FieldStack {
   Matrix covariance_times(Context& context, const ConstMatrixRef& X) const;
   Matrix whitened(Context& context, const ConstMatrixRef& X) const;  // see Field
   double log_det(Context& context) const;
+  double jitter() const;  // the largest of the fields
   Vector row_variances(Context& context) const;  // diag(W Q^- W')
 
   /// hyper[h] += d (log|Q| / 2) / dh + sum over Q's pattern of G_ij dQ_ij / dh; `entry` gives G_ij of the

@@ -117,9 +117,9 @@ Matrix Solver::expand_draws(const DesignRows& others, const Matrix& u) {
     prior_->fill(others, begin, W);
     auto block = out.middleRows(begin, rows);
     block.noalias() += W * u;
-    if (!prior_->has_extra_variances()) continue;
     Vector c = Vector::Zero(rows);
     prior_->add_extra_variances(others, begin, W, c);
+    if (c.isZero(0)) continue;
     block += c.cwiseMax(0.0).cwiseSqrt().asDiagonal() * white_noise(context_, rows, count);
   }
   return out;

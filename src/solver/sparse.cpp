@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -9,6 +10,22 @@
 #include "numeric/dense.h"
 
 namespace galvi {
+
+namespace {
+
+// What a factor may take: 10 GB with its inverse, and ten minutes or so each time.
+constexpr double most_entries = 6e8, most_work = 1e13;
+
+// 1.2e9 -> 1.2 billion
+std::string in_billions(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", x / 1e9);
+  return std::string(text) + " billion";
+}
+
+}  // namespace
+
+bool SparseSolver::too_large(const FactorSize& size) { return size.entries > most_entries || size.work > most_work; }
 
 SparseSolver::SparseSolver(Context& context, std::shared_ptr<Prior> prior,
                            std::shared_ptr<const DesignRows> design)
@@ -20,15 +37,28 @@ SparseSolver::SparseSolver(Context& context, std::shared_ptr<Prior> prior,
     if (!term->field() && term->columns() == 0)
       throw std::invalid_argument("term " + term->label() +
                                   " is neither a field nor a finite set of columns");
+  if (const FactorSize size = symbolic_.size(); too_large(size))
+    throw std::length_error("the sparse factor of " + std::to_string(fields_.size()) + " nodes would have " +
+                            in_billions(size.entries) + " numbers and take " + in_billions(size.work) +
+                            " multiplications at every step: give gp() fewer `neighbours`, or nodes at fewer places as "
+                            "in gp(x, y, inducing = 5000, neighbours = 10), or other fields fewer nodes");
 }
 
 void SparseSolver::refresh() {
   fields_.refresh();
   prior_mean_ = prior_->mean(*design_);
-  prior_variances_ = fields_.row_variances(context_);
+  prior_variances_ = Vector::Zero(rows_);
+  with_fields_ = false;
   columns_.add_prior_variances(prior_variances_, extra_variances_);
   factor_.reset();
   prior_covariance_.resize(0, 0);
+}
+
+// Those of a field may take a factorisation, and predictions do without.
+const Vector& SparseSolver::prior_variances() const {
+  if (!with_fields_) prior_variances_ += fields_.row_variances(context_);
+  with_fields_ = true;
+  return prior_variances_;
 }
 
 BorderedFactor SparseSolver::factor_at(const Vector& lambda) const {
@@ -47,6 +77,12 @@ bool SparseSolver::factorise(const Vector& lambda) {
 void SparseSolver::use(const Vector& lambda) {
   const bool at_hand = factor_ && factor_->ok() && lambda_ == lambda;
   if (!at_hand && !factorise(lambda)) throw_singular();
+}
+
+// The border's; rows off the pattern are taken together.
+double SparseSolver::row_work() const {
+  const double border = static_cast<double>(columns_.size() + 2 * fields_.constraint_count());
+  return 2 * border * border;
 }
 
 double SparseSolver::log_det() const { return factor_->log_det() - fields_.log_det(context_); }
@@ -194,7 +230,7 @@ Distance SparseSolver::distance(const Vector& r, const Vector& d) const {
     }
     return lambda_.minCoeff() < 0 ? cauchy * cauchy : std::min(diagonal, cauchy * cauchy);
   };
-  Vector v = marginal_variances(), c = prior_variances_;
+  Vector v = marginal_variances(), c = prior_variances();
   if (extra_variances_.size() > 0) {
     v -= extra_variances_;
     c -= extra_variances_;

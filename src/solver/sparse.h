@@ -31,7 +31,7 @@ class SparseSolver final : public Solver {
   std::string latent_words() const override { return "a field"; }
   void refresh() override;
   const Vector& prior_mean() const override { return prior_mean_; }
-  const Vector& prior_variances() const override { return prior_variances_; }
+  const Vector& prior_variances() const override;
   const Vector& extra_variances() const override { return extra_variances_; }
   Index null_dimension() const override { return prior_->null_dimension(); }
   Index latent_dimension() const override { return fields_.size() + columns_.size(); }
@@ -42,6 +42,8 @@ class SparseSolver final : public Solver {
   bool factorise(const Vector& lambda) override;
   double log_det() const override;
   double rounding() const override;
+  double jitter() const override { return fields_.jitter(); }
+  double row_work() const override;
   const Vector& marginal_variances() const override;
   SiteMean posterior_mean(const Vector& b) override;
   Vector apply_prior(const Vector& x) const override;
@@ -72,6 +74,7 @@ class SparseSolver final : public Solver {
     Matrix z, beta;  // L x k, q x k
   };
 
+  static bool too_large(const FactorSize& size);
   BorderedFactor factor_at(const Vector& lambda) const;
   void use(const Vector& lambda);
   Latent project(const Vector& x) const;          // W' x
@@ -97,7 +100,7 @@ class SparseSolver final : public Solver {
 
   /// The nodes of term t that row n touches, in order.
   std::vector<Index> nodes_of(Index t, Index n) const;
-  /// cov(f_n, z) at these nodes, for every row.   N x h
+  /// cov(f_n, z) at these nodes, for every row; zero behind the last of a row with fewer.   N x h
   Matrix row_covariances(const BorderedFactor& factor, Index t) const;
 
   // For conditional():
@@ -113,13 +116,17 @@ class SparseSolver final : public Solver {
   };
   const Latent& kept_mean(const SolverState& state);
   TermDesign term_design(const DesignRows& others, Index t) const;
+  /// diag(W_s A^-1 W_s') of some rows whose nodes are not all neighbours on the pattern.
+  Vector forms_off_pattern(const SparseRows& W, const std::vector<Index>& rows) const;
   /// Var(w'u) for rows w.
   Vector variances_of(const SparseRows& W, const Matrix& dense) const;
 
   FieldStack fields_;
   DenseColumns columns_;
   SparseCholesky symbolic_;
-  Vector prior_mean_, prior_variances_, extra_variances_;
+  Vector prior_mean_, extra_variances_;
+  mutable Vector prior_variances_;  // without the fields' until asked for
+  mutable bool with_fields_ = false;
 
   std::optional<BorderedFactor> factor_;
   mutable Vector variances_;

@@ -82,15 +82,16 @@ std::vector<Index> SparseSolver::nodes_of(Index t, Index n) const {
 
 Matrix SparseSolver::row_covariances(const BorderedFactor& factor, Index t) const {
   const Vector& inverse = factor.selected_inverse(context_);
-  Matrix out;
+  Index most = 0;
+  for (Index n = 0; n < rows_; ++n) most = std::max<Index>(most, nodes_of(t, n).size());
+  Matrix out = Matrix::Zero(rows_, most);
   for (Index n = 0; n < rows_; ++n) {
     const std::vector<Index> nodes = nodes_of(t, n);
     Vector own = factor.border_cross(fields_.rows(), n, columns_.row(n), nodes);
-    if (n == 0) out.resize(rows_, own.size());
     for (Index k = 0; k < own.size(); ++k)
       for (SparseRows::InnerIterator w(fields_.rows(), n); w; ++w)
         own[k] += w.value() * inverse[fields_.position(w.col(), nodes[k])];
-    out.row(n) = own.transpose();
+    out.row(n).head(own.size()) = own.transpose();
   }
   return out;
 }
@@ -143,7 +144,7 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
     Matrix G = (2 * site.d_variance).asDiagonal() * row_covariances(*factor_, t);
     for (Index n = 0; n < rows_; ++n) {
       const std::vector<Index> nodes = nodes_of(t, n);
-      for (Index k = 0; k < G.cols(); ++k)
+      for (std::size_t k = 0; k < nodes.size(); ++k)
         G(n, k) += with_mean[n] * u.z(nodes[k]) + site.alpha[n] * p.z(nodes[k]);
     }
     by_weight[t] = std::move(G);
@@ -160,7 +161,8 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   };
   fields_.add_gradient(context_, d_precision, hyper);  // with Q^- / 2
   by_column.finish(hyper);
-  for (const auto& [t, G] : by_weight) (*prior_)[t].add_field_design_gradient((*design_)[t], G, hyper);
+  for (const auto& [t, G] : by_weight)
+    (*prior_)[t].add_field_design_gradient((*design_)[t], G, d_extra, hyper);
 }
 
 }  // namespace galvi

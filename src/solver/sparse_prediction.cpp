@@ -39,14 +39,37 @@ Vector SparseSolver::variances_of(const SparseRows& W, const Matrix& dense) cons
     else
       unknown.push_back(n);
   }
-  for (std::size_t begin = 0; begin < unknown.size(); begin += block_columns) {
+  const Vector forms = forms_off_pattern(W, unknown);
+  for (std::size_t k = 0; k < unknown.size(); ++k) out[unknown[k]] += forms[k];
+  return out;
+}
+
+// One solve for each row, or of many rows one more factorisation, with their pairs on the pattern.
+Vector SparseSolver::forms_off_pattern(const SparseRows& W, const std::vector<Index>& rows) const {
+  constexpr double passes = 6;  // over the flops of a factor, to find it and its inverse
+  const auto number = static_cast<Index>(rows.size());
+  Vector out = Vector::Zero(number);
+  const FactorSize known = symbolic_.size();
+  if (factor_->can_draw() && number * known.entries > passes * known.work) {
+    const SparseMatrix precision = fields_.precision(lambda_, W, rows);
+    SparseCholesky factor(precision);
+    const Eigen::Map<const Vector> values(precision.valuePtr(), precision.nonZeros());
+    if (!too_large(factor.size()) && factor.factorise(context_, values)) {
+      const SparseMatrix inverse = factor.selected_inverse(context_);
+      for (Index k = 0; k < number; ++k)
+        for (SparseRows::InnerIterator a(W, rows[k]); a; ++a)
+          for (SparseRows::InnerIterator b(W, rows[k]); b; ++b)
+            out[k] += a.value() * b.value() * inverse.valuePtr()[galvi::position(inverse, a.col(), b.col())];
+      return out;
+    }
+  }
+  for (Index begin = 0; begin < number; begin += block_columns) {
     context_.monitor.poll();
-    const Index number = std::min<Index>(block_columns, unknown.size() - begin);
-    Matrix X = Matrix::Zero(fields_.size(), number);
-    for (Index k = 0; k < number; ++k)
-      for (SparseRows::InnerIterator w(W, unknown[begin + k]); w; ++w) X(w.col(), k) = w.value();
-    const Vector forms = factor_->quadratic_forms(context_, std::move(X));
-    for (Index k = 0; k < number; ++k) out[unknown[begin + k]] += forms[k];
+    const Index count = std::min(block_columns, number - begin);
+    Matrix X = Matrix::Zero(fields_.size(), count);
+    for (Index k = 0; k < count; ++k)
+      for (SparseRows::InnerIterator w(W, rows[begin + k]); w; ++w) X(w.col(), k) = w.value();
+    out.segment(begin, count) = factor_->quadratic_forms(context_, std::move(X));
   }
   return out;
 }

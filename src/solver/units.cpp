@@ -223,7 +223,7 @@ void UnitsSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
     own += m * with_mean.transpose();
     for (Index i = 0; i < unit.size(); ++i) G.row(unit.rows[i]) = own.col(i).transpose();
   });
-  term_.add_field_design_gradient(seen_, G, hyper);
+  term_.add_field_design_gradient(seen_, G, Vector(), hyper);
 }
 
 double UnitsSolver::rounding() const {
