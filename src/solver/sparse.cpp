@@ -19,7 +19,7 @@ constexpr double most_entries = 6e8, most_work = 1e13;
 // 1.2e9 -> 1.2 billion
 std::string in_billions(double x) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.2g", x / 1e9);
+  std::snprintf(text, sizeof text, "%.*f", x < 1e10 ? 1 : 0, x / 1e9);
   return std::string(text) + " billion";
 }
 
