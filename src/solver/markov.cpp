@@ -410,11 +410,14 @@ void MarkovSolver::sweep(const SiteChange& change) {
 }
 
 Matrix MarkovSolver::whitened_design() const {
-  Matrix C = W_ * W_.transpose();
+  Matrix C(rows_, rows_);
   for (Index n = 0; n < rows_; ++n)
-    C.col(n) += by_chain(row_flops() * rows_, Vector::Unit(rows_, n),
+    C.col(n) = by_chain(row_flops() * rows_, Vector::Unit(rows_, n),
                          [](const CentredChain& chain, const Vector& own) { return chain.prior_product(own); });
-  return covariance_root(context_, std::move(C));
+  Matrix out(rows_, latent_dimension());
+  // apart: beside wide priors of columns the processes would lose their digits
+  out << covariance_root(context_, std::move(C)), W_;
+  return out;
 }
 
 }  // namespace galvi
