@@ -317,7 +317,7 @@ design_term.gp_term <- function(spec, frame, context) {
 most_states <- 16
 
 # Nodes of fields beside them, such as the levels of a grouping factor: each is a column.
-most_nodes <- 300
+most_nodes_beside <- 300
 
 #' Is a process Markov over a single input, so that its states are enough?
 #' @noRd
@@ -344,7 +344,7 @@ settle_chains <- function(built) {
   }, 1))
   # a row costs as the cube of the states, or as the square of the rows; up to three states have code of their own
   cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
-  if (same("inputs") && cheaper && nodes <= most_nodes) return(built)
+  if (same("inputs") && cheaper && nodes <= most_nodes_beside) return(built)
   built[chains] <- lapply(of, function(b) {
     b$term$type <- "kernel"
     b$per_class <- lapply(b$per_class, replace, "type", "kernel")

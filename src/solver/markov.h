@@ -24,7 +24,7 @@ class MarkovSolver final : public Solver {
   const Vector& prior_variances() const override { return prior_variances_; }
   const Vector& extra_variances() const override { return none_; }
   Index null_dimension() const override { return prior_->null_dimension(); }
-  Index latent_dimension() const override { return rows_ + columns_.size() + fields_.size(); }
+  Index latent_dimension() const override { return rows_; }
   bool cheap_products() const override { return true; }
   bool can_sweep() const override;
   bool can_whiten() const override { return rows_ <= most_dense; }

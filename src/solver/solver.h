@@ -112,7 +112,7 @@ class Solver {
   virtual const Vector& extra_variances() const = 0;
   /// Dimension of the directions of z with a flat prior.
   virtual Index null_dimension() const { return 0; }
-  /// Length of z (N for a full Gaussian process).
+  /// Length of z (N for a full Gaussian process, whatever is beside it).
   virtual Index latent_dimension() const = 0;
   /// Whether products with C, V and V o V are cheap once factorised, because these are stored as matrices or
   /// the rows are few.
