@@ -48,16 +48,17 @@ inform_slow_fit <- function(model) {
   n <- length(model$y)
   if (n <= slow_rows || !is_full(model)) return(invisible())
   full <- Find(is_full_term, prior_terms(model))
-  near <- n > most_full_rows && full$input_count > 1L
+  near <- n > most_full_rows && isTRUE(full$input_count > 1L)
   faster <- c(
     if (near) with_setting(full$label, "neighbours = 20"), with_inducing(full$label),
     # a Markov process
-    if (full$input_count == 1L) "kernel = matern52()"
+    if (isTRUE(full$input_count == 1L)) "kernel = matern52()"
   )
   inform_galvi("size", sprintf(paste(
     "%s is a full Gaussian process over %s rows: every step factorises a matrix of %.2g GiB, and the fit takes about",
     "%s or more, eight times as long for twice the rows. %s %s much faster."
-  ), full$label, format(n, big.mark = ","), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3), and_words(faster),
+  ), full$label, format(n, big.mark = ","), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3),
+  paste(faster, collapse = " and "),
   if (length(faster) > 1L) "are" else "is"))
 }
 

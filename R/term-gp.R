@@ -81,10 +81,11 @@
 #' @return No value. `gp()` is only valid inside a formula.
 #' @section Errors:
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
-#' `inducing` or `neighbours`; `galvi_error_kernel` if `kernel` is not a kernel; `galvi_error_argument` for other arguments that are not
-#' as described; `galvi_error_data` for inputs of a wrong type or not finite; `galvi_error_method` if `approximation =
-#' "fitc"` is combined with a method that cannot average the likelihood; `galvi_error_size` if the full process, or the
-#' sparse factor of one with `neighbours`, needs more memory than there is, or hours for each step; `galvi_error_newdata` if a factor in `newdata` has a new level.
+#' `inducing` or `neighbours`; `galvi_error_kernel` if `kernel` is not a kernel; `galvi_error_argument` for other
+#' arguments that are not as described; `galvi_error_data` for inputs of a wrong type or not finite;
+#' `galvi_error_method` if `approximation = "fitc"` is combined with a method that cannot average the likelihood;
+#' `galvi_error_size` if the full process, or the sparse factor of one with `neighbours`, needs more memory than there
+#' is, or hours for each step; `galvi_error_newdata` if a factor in `newdata` has a new level.
 #'
 #' `galvi_message_by` names `by_hyper = "shared"` where a factor `by` has more than 20 levels. `galvi_message_scale`
 #' suggests `scale` or `ard` where the standard deviations of inputs that share a lengthscale
@@ -330,7 +331,7 @@ is_chain <- function(spec, x) ncol(x) == 1L && state_dimension(spec$kernel) %in%
 #' @param built From design_term(), of all terms.
 #' @noRd
 settle_chains <- function(built) {
-  chains <- vapply(built, function(b) identical(b$term$type, "chain"), NA)
+  chains <- vapply(built, function(b) fact("term", b$term$type, "chain"), NA)
   if (!any(chains)) return(built)
   of <- built[chains]
   same <- function(part) all(vapply(of, function(b) identical(b$rows[[part]], of[[1L]]$rows[[part]]), NA))

@@ -3,8 +3,8 @@
 #   Rscript bench/long-series.R              (1e4 and 1e5 rows; a minute)
 #   Rscript bench/long-series.R 1e6          (other numbers of rows)
 #
-# Counts, 50 rows a lengthscale, matern32() over one input: held at the truth, learned, and predictions at three times. The
-# peers are asked for the same series where they are installed and can take it: glmmTMB's ou() up to 1e4 rows (it makes an
+# Counts, 50 rows a lengthscale, matern32() over one input: held at the truth, learned, and predictions at three times.
+# The peers are asked for the same series where they are installed and can take it: glmmTMB's ou() up to 1e4 rows (it makes an
 # N x N matrix) and mgcv::bam(discrete = TRUE) with up to 800 basis functions. CPU seconds on one thread.
 #
 # Answer (shared virtual machine of 2026, busy with other work, so that times are up to twice those of a quiet one):

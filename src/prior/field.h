@@ -30,8 +30,8 @@ struct FieldModel;
 
 /// z ~ N(0, Q^-) with a sparse precision Q of L nodes. Of an intrinsic field Q has a null space, as many
 /// directions as there are constraints, and z is N(0, Q^-) under B' z = 0. With one pin per constraint
-/// R = Q + diag(pin weights at the pins) is positive definite; without constraints R is Q. A field says where the values of Q come from, and what
-/// follows for its moments and the gradient.
+/// R = Q + diag(pin weights at the pins) is positive definite; without constraints R is Q. A field says where the
+/// values of Q come from, and what follows for its moments and the gradient.
 class Field {
  public:
   virtual ~Field() = default;

@@ -152,8 +152,8 @@ class Solver {
   virtual Distance distance(const Vector& r, const Vector& d) const = 0;
   /// Columns of V.   N x rows.size()
   virtual Matrix covariance(const std::vector<Index>& rows) const = 0;
-  /// Visits the sites one after the other, in the order that suits the solver, lambda_n += change(n, v_n) with v_n the current variance of eta_n; everything
-  /// else follows each change.
+  /// Visits the sites one after the other, in the order that suits the solver, lambda_n += change(n, v_n) with v_n
+  /// the current variance of eta_n; everything else follows each change.
   virtual void sweep(const SiteChange& change) = 0;
   /// W Sigma^(1/2), unit scale in flat directions: f is this times a standard normal vector.   N x L
   virtual Matrix whitened_design() const = 0;

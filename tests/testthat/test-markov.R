@@ -80,7 +80,8 @@ test_that("models are those of the dense kernel, learned ones too", {
       y ~ gp(t, kernel = matern32()) + rw1(day) + (z | g)
     )
   )
-  new <- data.frame(t = c(-3, 1.234, 2, 2, 30), z = c(0, 1, 0, 0, 0), day = c(1, 5, 5, 12, 2), g = factor(c("a", "b", "c", "a", "b")))
+  new <- data.frame(t = c(-3, 1.234, 2, 2, 30), z = c(0, 1, 0, 0, 0), day = c(1, 5, 5, 12, 2),
+    g = factor(c("a", "b", "c", "a", "b")))
   for (family in names(formulas)) for (formula in formulas[[family]]) {
     info <- deparse1(formula)
     fits <- both_ways(formula, d, family)
