@@ -171,6 +171,7 @@ void MarkovSolver::refresh() {
     parts_[p].chain.refresh();
     put(parts_[p], parts_[p].chain.prior_variances(), prior_variances_);
   });
+  process_variance_ = rows_ > 0 ? prior_variances_.maxCoeff() : 0;
   Vector c;
   columns_.add_prior_variances(prior_variances_, c);
   const Index q = columns_.size(), L = fields_.size();
@@ -407,6 +408,14 @@ void MarkovSolver::sweep(const SiteChange& change) {
     });
   }
   if (!factorise(Vector(lambda_))) throw_singular();
+}
+
+// Beside columns of much wider priors a search over whitened numbers has no common scale.
+bool MarkovSolver::can_whiten() const {
+  constexpr double widest = 1e8;  // variance over that of the processes
+  if (rows_ > most_dense) return false;
+  if (W_.size() == 0) return true;
+  return W_.rowwise().squaredNorm().maxCoeff() <= widest * process_variance_;
 }
 
 Matrix MarkovSolver::whitened_design() const {

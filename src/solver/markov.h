@@ -27,7 +27,7 @@ class MarkovSolver final : public Solver {
   Index latent_dimension() const override { return rows_; }
   bool cheap_products() const override { return true; }
   bool can_sweep() const override;
-  bool can_whiten() const override { return rows_ <= most_dense; }
+  bool can_whiten() const override;
 
   bool factorise(const Vector& lambda) override;
   double log_det() const override { return log_det_; }
@@ -93,6 +93,7 @@ class MarkovSolver final : public Solver {
   Matrix answers_;  // T
   Matrix root_;     // L of S = L L'
   Matrix F_;        // T L^-T
+  double process_variance_ = 0;  // the largest of a row
   double log_det_ = 0, jitter_ = 0;
   Vector variances_;
 };
