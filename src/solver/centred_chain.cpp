@@ -152,12 +152,8 @@ Vector CentredChain::squared_covariance(const Vector& x) const {
   for (Index j = 0; j < sign_.size(); ++j) {
     const auto F = F_.col(j);
     out += 2 * sign_[j] * F.cwiseProduct(chain_->solve(F.cwiseProduct(x)).mean);
-    for (Index k = 0; k < sign_.size(); ++k) {
-      const Vector both = F.cwiseProduct(F_.col(k));
-      out += sign_[j] * sign_[k] * both.dot(x) * both;
-    }
   }
-  return out;
+  return out + low_rank_hadamard(F_, sign_, F_, sign_, x);
 }
 
 Vector CentredChain::prior_by_covariance(const Vector& x) const {
@@ -174,12 +170,8 @@ Vector CentredChain::prior_by_covariance(const Vector& x) const {
     out += sign_[j] * g.cwiseProduct(chain_->solve(g.cwiseProduct(x)).mean);
     const auto F = F_.col(j);
     out += sign_[j] * F.cwiseProduct(chain_->prior_product({Chain::all, F.cwiseProduct(x)}));
-    for (Index k = 0; k < 2 * count; ++k) {
-      const Vector both = g.cwiseProduct(F_.col(k));
-      out += sign_[j] * sign_[k] * both.dot(x) * both;
-    }
   }
-  return out;
+  return out + low_rank_hadamard(G, sign_, F_, sign_, x);
 }
 
 Vector CentredChain::part(Index block, const Vector& x) const {

@@ -77,7 +77,8 @@ class Chain {
   using Change = std::function<double(Index i, double v, const Vector& t)>;
   void sweep(const Matrix& Y, const std::vector<BlockWeights>& functions, const Change& change);
 
-  /// Sums in which the hyperparameters' gradient is linear, in units of weight: those of log|I + C Lambda| and of x'C x.
+  /// Sums in which the hyperparameters' gradient is linear, in units of weight: those of log|I + C Lambda| and of
+  /// x'C x.
   virtual void start_gradient() const = 0;
   virtual void add_log_det_gradient(double weight) const = 0;
   virtual void add_quadratic_gradient(double weight, const BlockWeights& x) const = 0;

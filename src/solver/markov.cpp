@@ -296,12 +296,9 @@ Vector MarkovSolver::apply_squared_covariance(const Vector& x) const {
   for (Index j = 0; j < W_.cols(); ++j) {
     const auto F = F_.col(j);
     out += 2 * F.cwiseProduct(by_chain(row_flops() * rows_, F.cwiseProduct(x), product));
-    for (Index k = 0; k < W_.cols(); ++k) {
-      const Vector both = F.cwiseProduct(F_.col(k));
-      out += both.dot(x) * both;
-    }
   }
-  return out;
+  const Vector one = Vector::Ones(W_.cols());
+  return out + low_rank_hadamard(F_, one, F_, one, x);
 }
 
 Distance MarkovSolver::distance(const Vector& r, const Vector& d) const {
@@ -315,11 +312,9 @@ Distance MarkovSolver::distance(const Vector& r, const Vector& d) const {
   for (Index j = 0; j < W_.cols(); ++j) {
     bent += W_.col(j).cwiseProduct(by_chain(row_flops() * rows_, W_.col(j).cwiseProduct(d), product));
     bent += F_.col(j).cwiseProduct(by_chain(row_flops() * rows_, F_.col(j).cwiseProduct(d), prior));
-    for (Index k = 0; k < W_.cols(); ++k) {
-      const Vector both = W_.col(j).cwiseProduct(F_.col(k));
-      bent += both.dot(d) * both;
-    }
   }
+  const Vector one = Vector::Ones(W_.cols());
+  bent += low_rank_hadamard(W_, one, F_, one, d);
   return {0.5 * (r.dot(apply_prior(r)) + d.dot(bent)), norm};
 }
 

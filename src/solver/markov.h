@@ -63,7 +63,8 @@ class MarkovSolver final : public Solver {
   Vector take(const Part& part, const Vector& x) const;
   void put(const Part& part, const Vector& own, VectorRef x) const;
   /// x <- f(chain, x of its rows), chain by chain.
-  Vector by_chain(double work, const Vector& x, const std::function<Vector(const CentredChain&, const Vector&)>& f) const;
+  Vector by_chain(double work, const Vector& x,
+                  const std::function<Vector(const CentredChain&, const Vector&)>& f) const;
   /// The same for all columns of X.
   Matrix by_chain(const Matrix& X, const std::function<Vector(const CentredChain&, const Vector&)>& f) const;
   Vector coefficient_means(const Vector& b) const;  // of the border
@@ -85,7 +86,7 @@ class MarkovSolver final : public Solver {
   DenseColumns columns_;
   FieldStack fields_;
   std::vector<Part> parts_;
-  std::vector<Index> block_terms_;  // of the first part's blocks; the same in all
+  std::vector<Index> block_terms_;  // of a part's blocks; the same in all
   Index dimension_ = 0;             // of the longest state
   Vector prior_mean_, prior_variances_, none_;
   Matrix W_;        // N x p: columns, then fields
