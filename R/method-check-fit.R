@@ -82,7 +82,8 @@ check_fit <- function(fit, draws = 1000) {
 check_no_inducing <- function(fit) {
   if (!leaves_variance(fit)) return(invisible())
   stop_galvi("argument", paste(
-    "check_fit() does not support inducing points, nor nodes between rows. Use fewer rows (`subset`) without `inducing`, or compare",
+    "check_fit() does not support inducing points, nor nodes between rows. Use fewer rows (`subset`) without",
+    "`inducing`, or compare",
     "logLik() of fits with increasing numbers of points; loo() is available."
   ))
 }

@@ -273,7 +273,7 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   invisible(x)
 }
 
-# What is given what in a gp(neighbours = ).
+# A line for each gp(neighbours = ): how many places it has, and how many neighbours each.
 neighbour_lines <- function(fit) {
   jitter <- fit$convergence$jitter
   lines <- lapply(all_specs(fit$design), function(spec) {
