@@ -138,13 +138,16 @@ with_iid <- function(expr) {
 
 # ---- labels ----
 
-# gp(x1, x2); with `by`, gp(x1, by = g). If two terms have the same label their kernels are added, then numbers.
+# gp(x1, x2); with `by`, gp(x1, by = g). Equal labels get the kernels, then numbers.
 label_specs <- function(specs) {
   if (!length(specs)) return(specs)
   labels <- vapply(specs, spec_label, "")
-  for (l in unique(labels[duplicated(labels)])) {
-    at <- which(labels == l)
-    labels[at] <- vapply(specs[at], spec_label, "", kernel = TRUE)
+  # equal ones are told apart by their kernels, and equal kernels by their settings
+  for (kernel in list(without_settings, identity)) {
+    for (l in unique(labels[duplicated(labels)])) {
+      at <- which(labels == l)
+      labels[at] <- vapply(specs[at], spec_label, "", kernel = kernel)
+    }
   }
   copy <- stats::ave(seq_along(labels), labels, FUN = seq_along)
   labels <- paste0(labels, ifelse(copy > 1L, paste0(" #", copy), ""))

@@ -78,12 +78,21 @@ galvi_words <- function() c(kernel_words(), "per_class", "fixed", "learn", prior
 
 eval_galvi <- function(expr, env) eval(with_own_words(expr, galvi_words(), env), env)
 
-spec_label <- function(spec, kernel = FALSE) {
+# kernel: how a term's kernel is shown, NULL for not at all.
+spec_label <- function(spec, kernel = NULL) {
   if (spec$type %in% bars) return(spec$shown)
   shown <- if (is.null(spec$shown)) vapply(spec$inputs, variable_name, "") else spec$shown
   extras <- c(
     if (!is.null(spec$by)) paste("by =", variable_name(spec$by)),
-    if (kernel && !is.null(spec$kernel_call)) paste("kernel =", deparse_one(spec$kernel_call))
+    if (!is.null(kernel) && !is.null(spec$kernel_call)) paste("kernel =", deparse_one(kernel(spec$kernel_call)))
   )
   sprintf("%s(%s)", spec$type, paste(c(shown, extras), collapse = ", "))
+}
+
+# matern32(lengthscale = 2) * cosine(11) -> matern32() * cosine()
+without_settings <- function(expr) {
+  if (!is.call(expr)) return(expr)
+  if (head_name(expr) %in% kernel_words()) return(expr[1L])
+  expr[-1L] <- lapply(as.list(expr)[-1L], without_settings)
+  expr
 }

@@ -90,6 +90,14 @@ test_that("labels name the inputs, and tell terms apart", {
   expect_equal(
     labels_of(mpg ~ gp(wt) + gp(wt, kernel = linear())), c("gp(wt)", "gp(wt, kernel = linear())")
   )
+  expect_equal(
+    labels_of(mpg ~ gp(wt, kernel = matern32(lengthscale = 9) * cosine(2)) + gp(wt, kernel = matern12(fixed(1)))),
+    c("gp(wt, kernel = matern32() * cosine())", "gp(wt, kernel = matern12())")
+  )
+  expect_equal(
+    labels_of(mpg ~ gp(wt, kernel = cosine(1)) + gp(wt, kernel = cosine(2)) + gp(wt, kernel = per_class(se(2)))),
+    c("gp(wt, kernel = cosine(1))", "gp(wt, kernel = cosine(2))", "gp(wt, kernel = per_class(se()))")
+  )
   expect_equal(labels_of(mpg ~ gp(wt) + gp(wt)), c("gp(wt)", "gp(wt) #2"))
 })
 
