@@ -5,8 +5,30 @@
 design_of_source <- function(formulas, source, family, args, na.action, chunk_rows) {
   read <- scan_source(source, formulas, args, na.action, chunk_rows)
   design <- design_of_data(formulas, read$sample, family, args, na.action)
+  ordered <- Find(follows_rows, all_specs(design$parts))
+  if (!is.null(read$stream) && !is.null(ordered)) {
+    n <- read$stream$signature[1L]
+    size <- new_size(
+      (8 * length(read$sample) + 600) * n, n, sprintf("`%s` over %s", ordered$label, source$label),
+      sprintf("Use inducing points, %s: rows are then read in chunks.", with_inducing(ordered$label))
+    )
+    rows <- with_memory(size, whole_source(source, formulas, args))
+    inform_galvi("size", sprintf(
+      "`%s` goes through all rows in an order of its own, so the %s rows of %s were read into memory.",
+      ordered$label, whole_words(n), source$label
+    ))
+    return(design_of_data(formulas, rows, family, args, na.action))
+  }
   design$stream <- read$stream
   design
+}
+
+#' Is a term a process along one input, or of places given their neighbours? It is fitted to all rows at once, at a cost
+#' that grows as their number.
+#' @noRd
+follows_rows <- function(spec) {
+  if (is.null(spec$kernel) || !is.null(spec$inducing) || is_finite_kernel(spec$kernel)) return(FALSE)
+  !is.null(spec$neighbours) || length(spec$inputs) == 1L && state_dimension(spec$kernel) > 0
 }
 
 #' Reads all rows once

@@ -13,6 +13,9 @@
 #'
 #' Larger tables need a model of fixed effects and [gp()] terms with `inducing`. Inference then reads all rows in
 #' every pass, `galvi_control(chunk_rows = )` at a time; the results do not depend on the size of the chunks.
+#' A process over one input with a Markov kernel, or of places given their `neighbours` (see [gp()]), needs the rows in an
+#' order of its own: they are read into memory once, the columns that the formula names at 8 bytes a number, and the
+#' fit is that of a data frame (`galvi_message_size` says so). Inference then takes some hundred bytes a row.
 #'
 #' * The rows must be the same, in the same order, in every pass. Give a query an `ORDER BY` if the database does
 #'   not guarantee the order.

@@ -49,6 +49,18 @@ test_that("a table of more rows than the sample gives the data frame's fit, to t
   }
 })
 
+test_that("a process that goes through its rows in order has all of them in memory, and says so", {
+  d <- source_table()
+  formula <- y ~ z + gp(x, kernel = matern32(1, 1))
+  expect_message(fit <- held_fit(as_function(d), formula), "60,000 rows of .* read into memory",
+    class = "galvi_message_size")
+  reference <- held_fit(d, formula)
+  expect_equal(fit$solver, "markov")
+  expect_same_fit(fit, reference)
+  expect_identical(fitted(fit), fitted(reference))
+  expect_silent(held_fit(as_function(d[1:2000, ]), formula))
+})
+
 test_that("inducing points differ in rounding alone, as their units are the sample's sds", {
   d <- source_table()
   points <- cbind(x = seq(-3, 3, length.out = 7))
