@@ -7,15 +7,38 @@
 #' @noRd
 counts_rows <- function(expr) is.call(expr) && identical(expr[[1L]], quote(frequency))
 
-#' The expression that the numbers of `weights` are read from: n for frequency(n)
+#' Is it standard_error(s), which y | se(s) becomes?
+#' @noRd
+is_standard_error <- function(expr) is.call(expr) && identical(expr[[1L]], quote(standard_error))
+
+#' The expression that the numbers of `weights` are read from: n for frequency(n), s for standard_error(s)
 #' @noRd
 weight_numbers <- function(expr) {
-  if (!counts_rows(expr)) return(expr)
+  if (!counts_rows(expr) && !is_standard_error(expr)) return(expr)
   if (length(expr) == 2L && is.null(names(expr))) return(expr[[2L]])
   stop_galvi("argument", sprintf(
     "`weights = %s`: frequency() takes one vector, the number of rows that each row stands for, as in frequency(n).",
     deparse_one(expr)
   ))
+}
+
+#' The weights of a model frame's rows; a standard error s is the weight 1 / s^2
+#'
+#' @param expr What was typed.
+#' @noRd
+row_weights <- function(frame, expr) {
+  x <- stats::model.weights(frame)
+  if (!is_standard_error(expr) || is.null(x)) return(x)
+  check_standard_errors(x, deparse_one(expr[[2L]]))
+  1 / x^2
+}
+
+check_standard_errors <- function(x, name) {
+  if (!is.numeric(x)) stop_galvi("argument", sprintf("`se(%s)` must be numbers, not %s.", name, describe(x)))
+  bad <- which(!(is.finite(x) & x > 0))
+  if (length(bad)) {
+    stop_galvi("argument", sprintf("`se(%s)` must be positive, finite numbers; %s.", name, found_in_rows(x, bad)))
+  }
 }
 
 # Beyond, products with other numbers of a model overflow or vanish.

@@ -65,6 +65,18 @@
 #' New responses have the weights of their rows: of the observations in `simulate()` or `predict(fit, interval =
 #' "prediction")`, of `newdata` if it has the variables of `weights`, else 1.
 #'
+#' @section Left sides:
+#' Right of a bar, `y | trials(n) + weights(w) ~ x` says in brms' words how the response was observed; each is the same
+#' fit as what stands for it:
+#' * `trials(n)`: y successes of n trials, `cbind(y, n - y)`;
+#' * `weights(w)` multiplies the log likelihood of a row, `weights = frequency(w)`;
+#' * `rate(t)`: counts in the times t with a log link, `offset(log(t))`;
+#' * `cens(c, y2)` for [gaussian()] responses and survival times: c is `"none"`, `"left"`, `"right"` or `"interval"`, or
+#'   0, -1, 1 and 2; y and y2 are the ends of an interval;
+#' * `se(s)`, the known standard errors of estimates in a meta-analysis: y is normal with variance s^2, and `gaussian()`
+#'   has no parameter (its variance is 1, and the weight of a row 1 / s^2). Errors of known and of learned variance
+#'   together are an effect of each row beside it: `y | se(s) ~ x + (1 | row)`.
+#'
 #' @section Priors of fixed effects:
 #' The default prior is weak, and it depends on the space of the columns alone: the same model with a variable in other
 #' units or with another origin, with other contrasts or reference levels, with raw or orthogonal polynomials, or with

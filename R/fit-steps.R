@@ -346,12 +346,15 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
   words <- c(family_words, "galvi_family")
   family <- as_galvi_family(check_evaluates(family, "family", "family", words, family_hint))
   na.action <- check_na_action(na.action)
-  args <- Filter(Negate(is.null), args)
-  if (is_row_source(data)) {
-    design_of_source(formulas, row_source(data), family, args, na.action, chunk_rows)
+  plain <- without_bar(formulas, family, Filter(Negate(is.null), args))
+  design <- if (is_row_source(data)) {
+    design_of_source(plain$formulas, row_source(data), plain$family, plain$args, na.action, chunk_rows)
   } else {
-    design_of_data(formulas, check_data(data), family, args, na.action)
+    design_of_data(plain$formulas, check_data(data), plain$family, plain$args, na.action)
   }
+  # as it was typed, for update()
+  design$formula <- formulas[[1L]]
+  design
 })
 
 read_wide <- function(formulas, data, family, args, na.action) {

@@ -15,7 +15,7 @@ design_of_parts <- function(parts, formulas, data, family, args, na.action) {
 
 design_of_frame <- function(formulas, family, parts, frame, args) {
   response <- family_response(
-    family, stats::model.response(frame), stats::model.weights(frame), variable_name(parts$response),
+    family, stats::model.response(frame), row_weights(frame, args$weights), variable_name(parts$response),
     counted = counts_rows(args$weights)
   )
   latents <- if (length(parts$others)) {

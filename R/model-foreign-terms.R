@@ -157,48 +157,6 @@ foreign_bar <- function(bar) {
   list(from = "brms", to = sprintf("(%s %s %s)", deparse_one(left), sign, v[1L]))
 }
 
-# ---- left sides of brms ----
-
-#' y | trials(n) and others -> list(to: the response as text, arguments: of galvi(), as text, say); NULL if it is ours
-#' @noRd
-foreign_response <- function(expr) {
-  if (head_name(expr) != "|" || length(expr) != 3L) return(NULL)
-  y <- deparse_one(expr[[2L]])
-  out <- list(to = y, arguments = list(), say = NULL, offset = NULL)
-  for (piece in summands(expr[[3L]])) {
-    word <- any_head(piece$expr)
-    a <- as.list(piece$expr)[-1L]
-    v <- vapply(a, deparse_one, "")
-    one <- first_of(v, "n")
-    switch(word,
-      trials = {
-        if (!identical(suppressWarnings(as.numeric(one)), 1)) out$to <- sprintf("cbind(%s, %s - %s)", y, one, y)
-        out$arguments$family <- "binomial()"
-      },
-      weights = out$arguments$weights <- sprintf("frequency(%s)", one),
-      cens = {
-        out$to <- if (length(v) > 1L) {
-          sprintf("survival::Surv(%s, %s, type = \"interval2\")", y, v[2L])
-        } else {
-          c <- if (length(a)) a[[1L]] else quote(c)
-          negated <- head_name(c) == "-" && length(c) == 3L && identical(c[[2L]], 1)
-          status <- if (negated) c[[3L]] else if (is.symbol(c)) call("-", 1, c) else call("!", call("(", c))
-          sprintf("survival::Surv(%s, %s)", y, deparse_one(status))
-        }
-        out$say <- c(out$say, "Surv() takes 1 for an event where cens() takes 0.")
-      },
-      rate = out$offset <- sprintf("offset(log(%s))", one),
-      se = {
-        out$arguments$weights <- sprintf("1 / %s^2", one)
-        out$arguments$family <- "galvi_family(\"gaussian\", variance = fixed(1))"
-        out$say <- c(out$say, "A known standard error s is the weight 1 / s^2 at the variance 1.")
-      },
-      out$say <- c(out$say, sprintf("`%s` has no counterpart and is left out.", deparse_one(piece$expr)))
-    )
-  }
-  out
-}
-
 # ---- use ----
 
 # The name of a function, with any package before it.
@@ -354,12 +312,10 @@ without_foreign <- function(expr, env, table, note) {
 check_foreign_formula <- function(formula) {
   found <- own_formula(formula)
   if (!length(found$notes)) return(invisible())
-  stop_rewritten("formula", foreign_message(found$notes), formula, found$to, found$arguments)
+  stop_rewritten("formula", foreign_message(found$notes), formula, found$to)
 }
 
-#' A formula with all that is of other packages replaced -> list(to, notes: what was replaced, arguments: of galvi()
-#' that
-#' go with it)
+#' A formula with all that is of other packages replaced -> list(to, notes: what was replaced)
 #' @noRd
 own_formula <- function(formula) {
   if (length(formula) != 3L) return(list(to = formula))
@@ -375,23 +331,15 @@ own_formula <- function(formula) {
     if (identical(new, piece$expr)) list(piece) else summands(new, piece$sign)
   })
   pieces <- unlist(pieces, recursive = FALSE)
-  left <- foreign_response(formula[[2L]])
   surv <- unattached_surv(formula[[2L]], env)
   to <- formula
   attributes(to) <- NULL
   if (length(notes)) to[[3L]] <- sum_of(pieces)
-  if (!is.null(left)) {
-    to[[2L]] <- str2lang(left$to)
-    if (!is.null(left$offset)) to[[3L]] <- call("+", to[[3L]], str2lang(left$offset))
-    note(list(old = deparse_one(formula[[2L]]), how = "is a left side of brms", to = paste(c(left$to, Map(
-      paste, names(left$arguments), left$arguments, sep = " = "
-    )), collapse = ", "), say = paste(left$say, collapse = " ")))
-  }
   if (!is.null(surv)) {
     to[[2L]] <- surv
     note(list(old = deparse_one(formula[[2L]]), to = deparse_one(surv)))
   }
-  list(to = to, notes = notes, arguments = left$arguments)
+  list(to = to, notes = notes)
 }
 
 # Surv() is found by its name only where survival is attached.
@@ -434,19 +382,13 @@ foreign_message <- function(notes) {
 #'
 #' @param from,to Formulas; arguments: those of galvi() that go with the new one, as text.
 #' @noRd
-stop_rewritten <- function(what, message, from, to, arguments = list()) {
+stop_rewritten <- function(what, message, from, to) {
   condition <- new_galvi_condition("error", what, message, NULL)
   condition$from <- from
   condition$formula <- to
-  condition$arguments <- lapply(arguments, str2lang)
   condition$plain <- message
-  condition$message <- paste0(message, " The formula is then ", deparse_one(to), with_arguments(arguments), ".")
+  condition$message <- paste0(message, " The formula is then ", deparse_one(to), ".")
   stop(condition)
-}
-
-with_arguments <- function(arguments) {
-  if (!length(arguments)) return("")
-  paste0(", with ", paste(names(arguments), arguments, sep = " = ", collapse = ", "))
 }
 
 #' Evaluates; an error of stop_rewritten() shows the whole call of galvi() as it should be
@@ -478,7 +420,6 @@ rewritten_call <- function(call, formula, e) {
     new <- if (is.list(formula)) as.call(c(quote(list), lapply(unname(formula), replace))) else e$formula
   }
   if ("formula" %in% names(call)) call$formula <- new else call[[2L]] <- new
-  for (name in names(e$arguments)) call[[name]] <- e$arguments[[name]]
   call
 }
 

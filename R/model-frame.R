@@ -51,6 +51,7 @@ fixed_names <- function(parsed) {
 # args: the user's expressions for weights, offset and subset. na.action is called only if there are missing values,
 # because na.omit() copies every column.
 model_frame <- function(terms, data, args, na.action) {
+  errors <- if (is_standard_error(args$weights)) deparse_one(args$weights[[2L]])
   args$weights <- weight_numbers(args$weights)
   check_variables(terms, data, args)
   call <- as.call(c(
@@ -65,6 +66,8 @@ model_frame <- function(terms, data, args, na.action) {
   })
   check_shapes(frame)
   check_magnitudes(frame)
+  # a missing one leaves no row out
+  if (!is.null(errors)) check_standard_errors(frame[["(weights)"]], errors)
   frame <- drop_unused_levels(handle_missing(frame, na.action, data), keep = attr(terms, "all_levels"))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(

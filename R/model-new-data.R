@@ -65,7 +65,7 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
     out[c("y", "size", "weights", "censoring")] <- list(numeric(), numeric(), numeric(), none)
   } else if (response) {
     r <- as_newdata_error(family_response(
-      design$family, stats::model.response(frame), stats::model.weights(frame), design$response$name,
+      design$family, stats::model.response(frame), row_weights(frame, design$weights), design$response$name,
       levels = if (is.null(design$response$levels)) character() else design$response$levels,
       counted = counts_rows(design$weights)
     ))
@@ -74,7 +74,7 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
     out[own] <- r[own]
   }
   if (sized) {
-    weights <- as_newdata_error(check_weights(stats::model.weights(frame), nrow(frame), all = FALSE))
+    weights <- as_newdata_error(check_weights(row_weights(frame, design$weights), nrow(frame), all = FALSE))
     out$size <- unit_if_zero(weights)
   }
   out

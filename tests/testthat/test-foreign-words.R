@@ -81,19 +81,8 @@ test_that("gr(cov =) keeps its matrix: the advised columns have that covariance"
   expect_equal(fit$elbo, as.numeric(expected), tolerance = 1e-10) # the same number in another order
 })
 
-test_that("left sides of brms are shown as they are written here, and run", {
+test_that("Surv() is found where survival is not attached", {
   env <- list2env(stranger_objects(stranger()), parent = globalenv())
-  for (left in alist(
-    y | trials(n), b | trials(1), y | weights(w), y | se(s), time | cens(1 - status), time | cens(status), y | rate(n),
-    y | mi(), y | trunc(lb = 0), y | trials(n) + weights(w)
-  )) {
-    formula <- stats::as.formula(call("~", left, quote(x)), env)
-    call <- bquote(galvi(.(formula), data = d))
-    if (any_head(left[[3L]]) == "cens") call$family <- quote(weibull())
-    said <- message_of_error(eval(call, env))
-    expect_match(said, deparse1(left), fixed = TRUE)
-    expect_runs(advised_call(said), env, said)
-  }
   skip_if("survival" %in% loadedNamespaces() && exists("Surv", globalenv()))
   said <- message_of_error(eval(quote(galvi(Surv(time, status) ~ x, d, weibull())), env))
   expect_match(said, "survival::Surv(time, status)", fixed = TRUE)
