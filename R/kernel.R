@@ -70,14 +70,14 @@
 #' coefficients. It is fitted as a Bayesian linear model, without an N x N matrix.
 #'
 #' @section Periodic functions of one input:
-#' `gp(t, kernel = periodic(12))` is a series of sines and cosines whose variances fall faster than any power: 24
-#' coefficients leave out less than 1e-10 of the variance at the lengthscale 1, and 62 at 0.3. So it is fitted as a
+#' `gp(t, kernel = periodic(12))` is a series of sines and cosines whose variances fall faster than any power: 21
+#' coefficients leave out less than 1e-10 of the variance at the lengthscale 1, and 49 at 0.3. So it is fitted as a
 #' linear model of that many coefficients, for any number of rows, beside any other term. The number is that for a ninth
 #' of the lengthscale where learning starts, and rises where the learned lengthscale is shorter. The same holds for sums
 #' of `periodic`, `cosine` and `constant`. More than 500 harmonics (lengthscales below 0.013) are a full process.
 #'
 #' A product, such as `matern32() * periodic(12)`, is a Markov process with as many states for each harmonic as the other
-#' factor has (see [gp()]): 46 at the usual starting values. A sum such as `matern32() + periodic(12)` is one too, but
+#' factor has (see [gp()]): 42 at the usual starting values. A sum such as `matern32() + periodic(12)` is one too, but
 #' `gp(t, kernel = matern32()) + gp(t, kernel = periodic(12))` is the same model and takes a fraction of the time.
 #'
 #' @param variance Variance of the process, in squared units of the linear predictor; for `linear` per squared unit of

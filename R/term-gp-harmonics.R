@@ -32,8 +32,8 @@ harmonics_for <- function(lengthscale) {
   j[match(TRUE, beyond <= harmonics_left_out)]
 }
 
-# At a fraction of the lengthscale where learning starts or has ended, so that it need not begin again. Columns are cheap,
-# and shorter lengthscales are tried at the start; states are not.
+# At a fraction of the lengthscale where learning starts or has ended, so that it need not begin again. Columns are
+# cheap, and shorter lengthscales are tried at the start; states are not.
 room_to_learn <- list(harmonics = 1 / 9, chain = 1 / 1.5)
 room_to_go_on <- 1 / 1.5
 

@@ -6,8 +6,8 @@
 
 namespace galvi {
 
-/// The prior of cubic smoothing splines (Wahba 1978), from an origin to both sides, which are independent of each other:
-/// with s the smaller and u the larger distance from the origin on one side, k = variance s^2 (3 u - s) / 6.
+/// The prior of cubic smoothing splines (Wahba 1978), from an origin to both sides, which are independent: with s the
+/// smaller and u the larger distance from the origin on one side, k = variance s^2 (3 u - s) / 6.
 ///
 /// The state is (f, f'). From the origin on a step adds white noise to f''. Before it, seen forwards, it leads towards
 /// the state at the origin, which is zero: it is the cubic interpolation between the state and zero, with the variance

@@ -58,8 +58,8 @@ struct KernelFacts {
   bool acts_on_columns = true;
   bool one_input = false;      // it acts on a single column
   Index states = 0;            // dimension of its state space over one input; 0: none, and that of parts is not here
-  /// Over one input a sum of cosines (kernel/harmonics.h): of one, or of a series, whose last is the constant `harmonics`
-  /// that R chooses. The series then has states too, two for each harmonic and one.
+  /// Over one input a sum of cosines (kernel/harmonics.h): of one, or of a series, whose last is the constant
+  /// `harmonics` that R chooses. The series then has states too, two for each harmonic and one.
   enum class Lines { none, one, series };
   Lines lines = Lines::none;
   bool origin = false;         // it needs the constant `origin`, the smallest of the fitted inputs

@@ -11,8 +11,8 @@ namespace galvi {
 /// `se` on the circle: with the angle a = 2 pi x / period, 4 sin^2((a - b) / 2) is the squared distance
 /// between (cos a, sin a) and (cos b, sin b). Sines are taken once per row and not per pair.
 ///
-/// Of one input it is a series of harmonics (kernel/harmonics.h) with variances that fall faster than those of any power,
-/// z = 1 / lengthscale^2. The constant `harmonics` says where it may end; then it is a set of columns and a Markov
+/// Of one input it is a series of harmonics (kernel/harmonics.h), z = 1 / lengthscale^2, whose variances fall faster
+/// than any power. The constant `harmonics` says where it may end; then it is a set of columns and a Markov
 /// process, whose states turn (Solin and Sarkka 2014).
 class Periodic final : public Kernel, private StateSpace, private Spectrum {
  public:

@@ -9,7 +9,7 @@ namespace galvi {
 
 /// Columns are computed where they are asked for and not stored. A number `by` multiplies them; with a factor `by` every
 /// group has coefficients of its own, and may have a kernel of its own. Where the term has a centre, the mean of each
-/// column over its rows is subtracted, for each group apart: this is the process less its mean.
+/// column over its rows is subtracted, for each group apart: the process less its mean.
 class HarmonicsTerm final : public Term {
  public:
   explicit HarmonicsTerm(const TermSpec& spec);
