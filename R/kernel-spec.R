@@ -71,7 +71,7 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
     values <- split_setting(given, count, name, kernel)
     add <- function(shown, x, value) {
       start <- parameter_start(parameter, value, kernel, x, inputs$weights, variance, count)
-      register_parameter(register, parameter, shown, value, start, learned)
+      register_parameter(register, parameter, shown, value, start, learned, facts$origin)
     }
     if (!per_variable) return(add(name, x, values[[1L]]))
     positions <- vapply(seq_along(used), function(v) {
@@ -182,7 +182,9 @@ known_start <- function(value) {
 
 # The range of a shape parameter is absolute, that of other parameters relative to the starting value. A number given by
 # the user widens it, except for periods, whose starting value is always the user's.
-register_parameter <- function(register, parameter, name, value, start, learned) {
+#
+# From an origin the variance says how far functions are straight, which lengthscales say of others.
+register_parameter <- function(register, parameter, name, value, start, learned, from_origin = FALSE) {
   unit <- if (parameter$role == "shape") 1 else start
   bounds <- unit * c(parameter$lower, parameter$upper)
   given <- if (parameter$role != "period") known_start(value)
@@ -192,7 +194,8 @@ register_parameter <- function(register, parameter, name, value, start, learned)
   if (parameter$role == "period" && !is_value(value)) value <- fixed(value)
   register(
     name, value, default = start, lower = bounds[1L], upper = bounds[2L], variance = is_variance,
-    learned = learned || !is_variance, guessed = parameter$role == "lengthscale" && is.null(value),
+    learned = learned || !is_variance,
+    guessed = is.null(value) && (parameter$role == "lengthscale" || from_origin && is_variance),
     transform = if (parameter$role == "period") "fine_log" else "log"
   )
 }

@@ -31,11 +31,11 @@ Two unit_state(double a) {
   return P;
 }
 
-struct UnitStep {
+struct WienerStep {
   Two A = Two::Zero(), Q;
 
   /// a: where the step begins, from the origin
-  UnitStep(double a, double gap) {
+  WienerStep(double a, double gap) {
     if (a >= 0) {
       A << 1, gap, 0, 1;
       Q << gap * gap * gap / 3, gap * gap / 2, gap * gap / 2, gap;
@@ -103,7 +103,7 @@ void IntegratedWiener::diagonal_gradient(const ConstMatrixRef& X, const ConstVec
 void IntegratedWiener::covariance(double at, MatrixRef P) const { P = variance_ * unit_state(at - origin_); }
 
 void IntegratedWiener::step(double at, double gap, MatrixRef A, MatrixRef Q) const {
-  const UnitStep unit(at - origin_, gap);
+  const WienerStep unit(at - origin_, gap);
   A = unit.A;
   Q = variance_ * unit.Q;
 }
@@ -115,7 +115,7 @@ void IntegratedWiener::add_covariance_gradient(double at, const ConstMatrixRef& 
 // A does not depend on the variance.
 void IntegratedWiener::add_step_gradient(double at, double gap, const ConstMatrixRef&, const ConstMatrixRef& G_Q,
                                          VectorRef hyper) const {
-  hyper[variance_at_] += G_Q.cwiseProduct(UnitStep(at - origin_, gap).Q).sum();
+  hyper[variance_at_] += G_Q.cwiseProduct(WienerStep(at - origin_, gap).Q).sum();
 }
 
 }  // namespace galvi

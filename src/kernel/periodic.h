@@ -28,6 +28,7 @@ class Periodic final : public Kernel, private StateSpace, private Spectrum {
     if (!(harmonics->second >= 0 && harmonics->second <= most_harmonics) || columns_.size() != 1)
       throw std::invalid_argument("kernel 'periodic' has a number of harmonics where it acts on one column");
     last_ = static_cast<Index>(harmonics->second);
+    series_ = CircleSeries(1, last_ + 1);
   }
   static KernelFacts facts() {
     KernelFacts facts{{KernelParameter::variance(), KernelParameter::lengthscale(), KernelParameter::period()}};

@@ -35,7 +35,9 @@ test_that("gradients of waves, by the period too, equal differences", {
     got <- bound_at(model, model$hyper$value)
     used <- seq_along(model$hyper$value)
     if (!any(vapply(terms_of(model), function(term) identical(term$kernel$type, "sum"), NA))) used <- used[-4]
-    expect_close((got$gradient * model$hyper$value)[used], log_gradient(model)[used], 1e-6)
+    # phases move fast with the period: short steps
+    differences <- central_gradient(function(x) bound_at(model, exp(x))$elbo, log(model$hyper$value), h = 5e-4)
+    expect_close((got$gradient * model$hyper$value)[used], differences[used], 1e-6)
     # beside a full process, through its covariance
     dense <- with_solver(model, "dense_kernel")
     expect_close(bound_at(dense, model$hyper$value)$gradient[used], got$gradient[used], 1e-6)
@@ -83,7 +85,7 @@ fit_both <- function(formula, data, family, ..., as = identity) {
   })
 }
 
-expect_same_fit <- function(fits, new, info) {
+expect_same_fit <- function(fits, new) {
   expect_close(fits$own$elbo, fits$dense$elbo, 1e-7)
   expect_close(log(fits$own$posterior$hyper), log(fits$dense$posterior$hyper), 1e-4)
   predicted <- lapply(fits, predict, new, type = "link", se.fit = TRUE)
@@ -98,15 +100,16 @@ test_that("learned fits of waves are those of the dense kernel", {
     list(y ~ z + gp(t, kernel = periodic(7)), "gaussian"),
     list(y ~ 0 + gp(t, kernel = periodic(learn(6.8))), "gaussian"),
     list(count ~ z + gp(t, kernel = periodic(7, lengthscale = log_normal(0, 1))), "poisson"),
-    list(yes ~ gp(t, kernel = periodic(7) + cosine(20)), "binomial"),
+    list(yes ~ gp(t, kernel = periodic(7, lengthscale = log_normal(0, 1))), "binomial"),
+    list(y ~ gp(t, kernel = periodic(7) + cosine(20, fixed(0.1))), "gaussian"),
     list(y ~ g + gp(t, by = g, kernel = periodic(7)), "gaussian"),
-    list(count ~ g + gp(t, by = g, kernel = periodic(7), by_hyper = "shared") + (1 | g), "poisson"),
+    list(count ~ g + gp(t, by = g, kernel = periodic(7), by_hyper = "shared"), "poisson"),
     list(count ~ z + gp(t, by = z, kernel = periodic(7)), "poisson")
   )
   for (case in cases) {
     fits <- fit_both(case[[1]], d, case[[2]])
     expect_false(is_full(fits$own$model), label = deparse1(case[[1]]))
-    expect_same_fit(fits, new, deparse1(case[[1]]))
+    expect_same_fit(fits, new)
   }
 })
 
@@ -132,9 +135,17 @@ test_that("harmonics become more where the learned lengthscale is short, and the
   d$y <- as.numeric((d$t %% 1) < 0.03) * 4 + rnorm(n, 0, 0.1)
   given <- y ~ 0 + gp(t, kernel = periodic(1, lengthscale = 1))
   fits <- fit_both(given, d, "gaussian")
+  expect_gte(fits$own$elbo, fits$dense$elbo - 1e-4)
   first <- harmonics_of(prior_terms(galvi_model(galvi_design(given, d, "gaussian")))[[1]])
   expect_gt(harmonics_of(prior_terms(fits$own$model)[[1]]), first)
-  expect_same_fit(fits, data.frame(t = c(0.01, 0.5, 70)), "short")
+  # from a long lengthscale either search may end at a local optimum: the dense process at the same hyperparameters
+  held <- as_dense(galvi_model(galvi_design(given, d, "gaussian"), hyper = "fixed"))
+  held$hyper$value <- fits$own$posterior$hyper
+  held$hyper$learned[] <- FALSE
+  dense <- galvi_fit(held, galvi_infer(held, verbose = FALSE))
+  expect_close(fits$own$elbo, dense$elbo, 1e-7)
+  new <- data.frame(t = c(0.01, 0.5, 70))
+  expect_close(predict(fits$own, new), predict(dense, new), 1e-5)
   expect_identical(galvi(y ~ gp(t, kernel = periodic(1, 1, fixed(0.01))), d, verbose = FALSE)$solver, "dense_kernel")
 })
 
@@ -203,7 +214,7 @@ test_that("learned products are those of the dense kernel", {
   )) {
     fits <- fit_both(case[[1]], d, case[[2]], as = as_chain)
     expect_identical(fits$own$solver, "markov")
-    expect_same_fit(fits, new, deparse1(case[[1]]))
+    expect_same_fit(fits, new)
   }
 })
 
