@@ -12,9 +12,9 @@ new_registry <- function(typed = new_typed()) {
   count <- 0L
   # Adds a block -> the positions of its numbers, in its shape. owner: the first part of its name, such as `x1` in
   # x1.sd; term: the label of its term; value: list(value, learned, prior). The numbers of an array share the prior, and
-  # may share `learned` and the range. guessed: is it a lengthscale whose start is a guess from the inputs? The
-  # core then tries shorter ones first. limited: do ends of its range stand for limits of the model, such as a variance of
-  # zero? family: other names of a family's parameter, NULL for terms; sd: is it a
+  # may share `learned` and the range. guessed: is it a lengthscale, or what stands for one, whose start is a guess from
+  # the inputs? The core then tries shorter ones first. limited: do ends of its range stand for limits of the model, such
+  # as a variance of zero? family: other names of a family's parameter, NULL for terms; sd: is it a
   # standard deviation, although it is not called so? weak: the prior that its posterior has where none is typed; NULL
   # for that of weak_priors().
   add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner, guessed = FALSE,

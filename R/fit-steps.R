@@ -54,7 +54,8 @@
 #'   \item{`elbo`, `log_prior`, `trace`}{the bound in nats, the log prior density of the hyperparameters, the path.}
 #'   \item{`converged`, `message`, `gradient_norm`, `gap`, `rounding`, `jitter`}{as `convergence` in [galvi-fit].}
 #'   \item{`method`, `expectation`, `backend`, `cost`, `starts`}{what was used; the last only with several starts.}
-#'   \item{`nodes`}{the nodes of `gp(neighbours = )` where learned lengthscales have changed what is near, or NULL.}
+#'   \item{`nodes`, `harmonics`}{the nodes of `gp(neighbours = )` where learned lengthscales have changed what is near,
+#'     and the harmonics of [periodic()] where they have asked for more, or NULL.}
 #' }
 #'
 #' `galvi_fit()` returns a fit, see [galvi-fit].
@@ -128,20 +129,25 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
 galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOption("galvi.progress", interactive())) {
   check_step(model, "galvi_model", "model")
   out <- infer_once(model, method, start, verbose)
-  # neighbours by the lengthscales that were learned, from where learning stopped
+  # neighbours and harmonics by the lengthscales that were learned, from where learning stopped
   for (round in seq_len(most_renewals)) {
-    renewed <- if (is.null(out$message) || out$converged) renewed_nodes(model, out$hyper)
+    if (!is.null(out$message) && !out$converged) break
+    nearer <- if (round <= most_node_renewals) renewed_nodes(model, out$hyper)
+    renewed <- or_else(renewed_harmonics(or_else(nearer, model), out$hyper), nearer)
     if (is.null(renewed)) break
     cost <- out$cost
     model <- renewed
     out <- infer_once(model, method, NULL, verbose)
     out$cost <- Map(`+`, cost, out$cost)
     out$nodes <- kept_nodes(model)
+    out$harmonics <- kept_harmonics(model)
   }
   out
 }
 
-most_renewals <- 2L
+# Neighbours may go to and fro, harmonics only become more.
+most_renewals <- 5L
+most_node_renewals <- 2L
 
 infer_once <- function(model, method, start, verbose) {
   control <- as_control(model$control)
@@ -206,6 +212,7 @@ galvi_fit <- function(model, posterior, call = match.call()) {
   check_step(model, "galvi_model", "model")
   check_step(posterior, "galvi_infer", "posterior")
   if (!is.null(posterior$nodes)) model <- with_nodes(model, posterior$nodes)
+  if (!is.null(posterior$harmonics)) model <- with_kept_harmonics(model, posterior$harmonics)
   core <- core_model(model, posterior$method)
   if (!identical(dim(posterior$mean), dim(core$offset)) ||
     length(posterior$hyper) != length(core$hyper$value)) {

@@ -66,6 +66,7 @@ custom_kernel_facts <- function(kernel) {
       upper = starts * 1e3, per_column = rep(FALSE, length(starts))
     ),
     constants = character(), features = "none", acts_on_columns = TRUE, one_input = FALSE, states = 0L,
+    lines = "none", origin = FALSE,
     metric = FALSE, operation = ""
   )
 }

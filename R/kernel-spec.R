@@ -3,7 +3,7 @@
 #' A kernel over the inputs of a term, as the list that C++ reads
 #'
 #' @param inputs list(matrix = N x p, variable = the variable of each column, names = those of the variables, weights =
-#'   of the rows)
+#'   of the rows, smallest = of each column over all fitted rows, where these are a part)
 #' @param register function(parameter, value, default, lower, upper, variance, learned, guessed, transform) that adds an
 #'   entry to the hyperparameter table and returns its position. `value` is the user's, or NULL; then learning starts at
 #'   `default`, or the entry is fixed there if `learned` is FALSE. `variance`: is the parameter a variance?
@@ -60,6 +60,7 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
   columns <- as.integer(unlist(used))[seq_along(owner)]
   if (facts$one_input && length(columns) != 1L) stop_several_inputs(kernel, names(used))
   x <- inputs$matrix[, columns, drop = FALSE]
+  if (facts$origin) kernel$constants$origin <- smallest_inputs(inputs)[columns]
   hyper <- lapply(stats::setNames(nm = facts$parameters$name), function(name) {
     parameter <- parameter_of(kernel, name)
     given <- kernel$settings[[name]]
@@ -70,7 +71,7 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
     values <- split_setting(given, count, name, kernel)
     add <- function(shown, x, value) {
       start <- parameter_start(parameter, value, kernel, x, inputs$weights, variance, count)
-      register_parameter(register, parameter, shown, value, start, learned)
+      register_parameter(register, parameter, shown, value, start, learned, facts$origin)
     }
     if (!per_variable) return(add(name, x, values[[1L]]))
     positions <- vapply(seq_along(used), function(v) {
@@ -82,6 +83,12 @@ leaf_spec <- function(kernel, inputs, register, variance, learned) {
     list(type = kernel$type, columns = columns, hyper = hyper, constants = kernel$constants, parts = list()),
     if (!is.null(kernel$functions)) list(functions = kernel$functions)
   )
+}
+
+# Of all fitted rows, also where the kernel is that of one level of a factor `by`.
+smallest_inputs <- function(inputs) {
+  if (!is.null(inputs$smallest)) return(inputs$smallest)
+  apply(inputs$matrix, 2L, min)
 }
 
 stop_several_inputs <- function(kernel, names) {
@@ -175,7 +182,9 @@ known_start <- function(value) {
 
 # The range of a shape parameter is absolute, that of other parameters relative to the starting value. A number given by
 # the user widens it, except for periods, whose starting value is always the user's.
-register_parameter <- function(register, parameter, name, value, start, learned) {
+#
+# From an origin the variance says how far functions are straight, which lengthscales say of others.
+register_parameter <- function(register, parameter, name, value, start, learned, from_origin = FALSE) {
   unit <- if (parameter$role == "shape") 1 else start
   bounds <- unit * c(parameter$lower, parameter$upper)
   given <- if (parameter$role != "period") known_start(value)
@@ -185,7 +194,8 @@ register_parameter <- function(register, parameter, name, value, start, learned)
   if (parameter$role == "period" && !is_value(value)) value <- fixed(value)
   register(
     name, value, default = start, lower = bounds[1L], upper = bounds[2L], variance = is_variance,
-    learned = learned || !is_variance, guessed = parameter$role == "lengthscale" && is.null(value),
+    learned = learned || !is_variance,
+    guessed = is.null(value) && (parameter$role == "lengthscale" || from_origin && is_variance),
     transform = if (parameter$role == "period") "fine_log" else "log"
   )
 }
@@ -217,9 +227,11 @@ is_finite_kernel <- function(kernel) {
 }
 
 #' The dimension of a kernel's states over one input, with which it is a Markov process; 0 if it is none
+#' @param kernel From kernel_spec(), with its harmonics.
 #' @noRd
 state_dimension <- function(kernel) {
-  if (!length(kernel$parts)) return(facts_of_kernel(kernel)$states)
+  harmonics <- kernel$constants$harmonics
+  if (!length(kernel$parts)) return(if (is.null(harmonics)) facts_of_kernel(kernel)$states else 2 * harmonics + 1)
   parts <- vapply(kernel$parts, state_dimension, 1)
   if (any(parts == 0)) 0 else if (is_sum(kernel)) sum(parts) else prod(parts)
 }

@@ -18,6 +18,7 @@
 #' | `rational_quadratic` | `variance * (1 + r^2 / (2 alpha))^-alpha`: a mixture of `se` over lengthscales |
 #' | `periodic` | `variance * exp(-2 * sum_j sin(pi (x_j - z_j) / period)^2 / lengthscale^2)` |
 #' | `cosine` | `variance * cos(2 pi (x - z) / period)`: a single harmonic of one input |
+#' | `integrated_wiener` | `variance * s^2 (3 u - s) / 6` with s the smaller and u the larger distance from the origin, and 0 for inputs on different sides of it: cubic smoothing splines, of one input |
 #' | `linear` | `variance * sum_j x_j z_j`; with `ard = TRUE`, `sum_j variance_j x_j z_j` |
 #' | `polynomial` | `variance * (constant + sum_j x_j z_j)^degree` |
 #' | `arc_cosine` | `variance / pi * (pi - theta)` for `order = 0`, `variance / pi * (sin(theta) + (pi - theta) cos(theta)) * sqrt(q(x, x) q(z, z))` for `order = 1`, with `q(x, z) = constant + sum_j x_j z_j` and `cos(theta) = q(x, z) / sqrt(q(x, x) q(z, z))` |
@@ -27,6 +28,14 @@
 #' `arc_cosine` is the limit of a neural network with one hidden layer of many units, steps (`order = 0`) or ramps (ReLU,
 #' `order = 1`): a function that is rough or bends near the origin and becomes straight lines far from it. Its bends lie
 #' within about `sqrt(constant)` of the origin, so subtract their means and scale them.
+#'
+#' `integrated_wiener` is the prior of cubic smoothing splines (Wahba, 1978): the second derivative is white noise. It is
+#' not stationary. The function is zero at the origin, the smallest input of the fitted rows, and its slope is zero there;
+#' from there on its variance grows as the cube of the distance, to both sides, which are independent of each other. Level
+#' and slope are fixed effects, `y ~ t + gp(t, kernel = integrated_wiener())`; a message of class
+#' `galvi_message_slope` says so where the slope is left out. Predictions ahead go on along the line at the end, with
+#' variances that grow without limit; those before the first row do so backwards. Its variance is per cubed unit of the
+#' input.
 #'
 #' @section Starting values, fixed values and priors:
 #' A number is a starting value, `fixed(2)` fixes the parameter, and a prior such as [log_normal()] makes the estimate a
@@ -39,17 +48,18 @@
 #'   circumference `period`, in units of its radius. If hyperparameters are learned, a third, a ninth and a 27th of this
 #'   value are tried too, for all such lengthscales of a term together, until the bound falls by more than ten, and the
 #'   search starts from the one with the highest bound. From a long lengthscale it may end at a local maximum, a smooth
-#'   function with much noise.
+#'   function with much noise. Of `integrated_wiener`, which has none, variances of 27, 27^2 and 27^3 times the default
+#'   are tried.
 #' * `variance`: with an identity link the variance of y (for [student()], [laplace()] and [asymmetric_laplace()] the
-#'   squared [mad()]), else 1. A sum divides it equally among its parts. `linear`, `polynomial`
-#'   and `arc_cosine` are scaled so that their prior variance, averaged over the rows, has this value.
+#'   squared [mad()]), else 1. A sum divides it equally among its parts. `linear`, `polynomial`, `arc_cosine`
+#'   and `integrated_wiener` are scaled so that their prior variance, averaged over the rows, has this value.
 #'
 #' A product of kernels has one overall variance. It belongs to the first factor with several variances (a sum, or
 #' `linear` with `ard = TRUE`), or else to the first factor. The variances of the other factors are fixed at 1 (on
 #' average over the rows) unless you give them.
 #'
 #' Estimates are restricted to 1/1000 to 1000 times the median distance for lengthscales, 1e-6 to 1e7 times the default
-#' starting value for variances, a tenth to ten times the starting value for `period`, 0.01 to 10,000 for `alpha` and
+#' starting value for variances (1e-9 to 1e15 for `integrated_wiener`), a tenth to ten times the starting value for `period`, 0.01 to 10,000 for `alpha` and
 #' 1e-6 to 1e6 for `constant`. A starting value or prior of yours extends the range to at least 1/100 to 100 times
 #' itself, except for `period`.
 #'
@@ -60,8 +70,19 @@
 #' A Gaussian process with a sum of `linear` and `constant` kernels, possibly multiplied by constants, has finitely many
 #' coefficients. It is fitted as a Bayesian linear model, without an N x N matrix.
 #'
+#' @section Periodic functions of one input:
+#' `gp(t, kernel = periodic(12))` is a series of sines and cosines whose variances fall faster than any power: 21
+#' coefficients leave out less than 1e-10 of the variance at the lengthscale 1, and 49 at 0.3. So it is fitted as a
+#' linear model of that many coefficients, for any number of rows, beside any other term. The number is that for a ninth
+#' of the lengthscale where learning starts, and rises where the learned lengthscale is shorter. The same holds for sums
+#' of `periodic`, `cosine` and `constant`. More than 500 harmonics (lengthscales below 0.013) are a full process.
+#'
+#' A product, such as `matern32() * periodic(12)`, is a Markov process with as many states for each harmonic as the other
+#' factor has (see [gp()]): 42 at the usual starting values. A sum such as `matern32() + periodic(12)` is one too, but
+#' `gp(t, kernel = matern32()) + gp(t, kernel = periodic(12))` is the same model and takes a fraction of the time.
+#'
 #' @param variance Variance of the process, in squared units of the linear predictor; for `linear` per squared unit of
-#'   the input. NULL (see below), a positive number, [fixed()], [learn()] or a prior; for `linear` with `ard = TRUE`
+#'   the input, for `integrated_wiener` per cubed unit. NULL (see below), a positive number, [fixed()], [learn()] or a prior; for `linear` with `ard = TRUE`
 #'   also a vector or list with one per variable.
 #' @param lengthscale Distance over which the function varies, in the units of the inputs (for `periodic` without unit).
 #'   As `variance`; with `ard = TRUE` also a vector or list with one per variable.
@@ -83,6 +104,12 @@
 #' Cho, Y. and Saul, L. K. (2009). Kernel methods for deep learning. *Advances in Neural Information Processing Systems*
 #' 22, 342-350.
 #'
+#' Solin, A. and Sarkka, S. (2014). Explicit link between periodic covariance functions and state space models.
+#' *International Conference on Artificial Intelligence and Statistics*, PMLR 33, 904-912.
+#'
+#' Wahba, G. (1978). Improper priors, spline smoothing and the problem of guarding against model errors in regression.
+#' *Journal of the Royal Statistical Society B* 40, 364-372.
+#'
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for Machine Learning*. MIT Press. Chapter 4.
 #' @seealso [gp()], `vignette("kernels", package = "galvi")`.
 #' @family kernels and priors
@@ -100,6 +127,9 @@
 #' d <- data.frame(y = as.numeric(log(AirPassengers)), month = 1:144)
 #' fit <- galvi(y ~ month + gp(month, kernel = periodic(12)), data = d)
 #' predict(fit, data.frame(month = 145:147), interval = "prediction")
+#'
+#' # a cubic smoothing spline: level and slope are fixed effects
+#' galvi(dist ~ speed + gp(speed, kernel = integrated_wiener()), data = cars)
 #' @name kernels
 NULL
 
@@ -170,6 +200,10 @@ stop_no_period <- function(type) {
     "`period` of %1$s() is required: %1$s(12) fixes it at 12, %1$s(learn(12)) starts there.", type
   ))
 }
+
+#' @rdname kernels
+#' @export
+integrated_wiener <- function(variance = NULL, columns = NULL) kernel_from("integrated_wiener", environment())
 
 #' @rdname kernels
 #' @export

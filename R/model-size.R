@@ -17,7 +17,16 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
     return(new_size(base_size + 8 * n^2 * squares, n, what, advice))
   }
   columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
-  points <- vapply(terms, inducing_count, 0)
+  points <- vapply(terms, inducing_count, 0) + vapply(terms, wave_count, 0)
+  states <- chain_bytes(model)
+  if (states > 600 * n) {
+    return(new_size(
+      base_size + k * states, n, "the states of Markov processes", paste(
+        "Use kernels with fewer states, such as two gp() in place of the sum of a periodic() and another kernel, or a",
+        "grid of inputs."
+      )
+    ))
+  }
   fields <- sum(vapply(terms, field_bytes, 0)) + sum(vapply(terms, factor_bytes, 0, n, predictor_of(model)$solver))
   new_size(
     base_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k), n,
@@ -38,6 +47,23 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
 inducing_count <- function(term) {
   if (is.null(term$inducing)) return(0)
   as.numeric(nrow(term$inducing$coordinates)) * max(1, term$inducing$groups)
+}
+
+# The columns of a sum of cosines, which are not stored.
+wave_count <- function(term) {
+  if (is.null(term$waves)) return(0)
+  as.numeric(term$waves$groups) * max(vapply(term_kernels(term), state_dimension, 1))
+}
+
+# Of a chain: covariances of the states at each row, and steps for each gap that differs from others.
+chain_bytes <- function(model) {
+  terms <- prior_terms(model)
+  chains <- which(vapply(terms, function(term) fact("term", term$type, "chain"), NA))
+  if (!length(chains)) return(0)
+  states <- sum(vapply(terms[chains], function(term) max(vapply(term_kernels(term), state_dimension, 1)), 1))
+  at <- term_rows(model)[[chains[1L]]]$inputs
+  gaps <- length(unique(diff(sort(at))))
+  8 * (length(at) * (states^2 + 4 * states) + 4 * gaps * states^2)
 }
 
 #' Informs the user before a full Gaussian process that takes minutes or hours.

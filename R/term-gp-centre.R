@@ -75,6 +75,30 @@ fixed_space <- function(fixed, n, context) {
   )
 }
 
+# Is there a kernel that is zero with its slope at its origin?
+has_origin <- function(kernel) {
+  if (length(kernel$parts)) return(any(vapply(kernel$parts, has_origin, NA)))
+  facts_of_kernel(kernel)$origin
+}
+
+#' Does such a process lack its slope? The fixed effects have a level but not the input, nor the kernel a linear() part.
+#' @noRd
+needs_slope <- function(spec, rows, context) {
+  if (!has_origin(spec$kernel) || has_input_features(spec$kernel) || ncol(rows$inputs) != 1L) return(FALSE)
+  if (!is.null(rows$by) || !context$fixed_space$has(all_ones)) return(FALSE)
+  x <- rows$inputs[, 1L]
+  x <- (x - mean(x)) / unit_if_zero(stats::sd(x))
+  groups <- centre_groups(rows, length(spec$by_levels))
+  !context$fixed_space$has(function(at) x[at] * groups(at))
+}
+
+inform_no_slope <- function(spec) {
+  x <- variable_name(spec$inputs[[1L]])
+  inform_galvi("slope", sprintf(paste(
+    "%s: the function of integrated_wiener() begins without a slope. Its level and slope are fixed effects: write %s + %s."
+  ), spec$label, if (is.null(spec$by)) x else paste(variable_name(spec$by), "*", x), spec$label))
+}
+
 # In which of the rows `at` is each group's function? One column without groups.
 centre_groups <- function(rows, groups) {
   function(at) if (is.null(rows$group)) all_ones(at) else 1 * outer(rows$group[at], seq_len(groups), "==")

@@ -4,6 +4,7 @@
 input_facts <- function(x, name) {
   if ((is.character(x) || is.factor(x)) && is.null(dim(x))) {
     levels <- if (is.factor(x)) levels(x) else sort(unique(x))
+    if (is.character(x)) inform_number_text(levels, name)
     return(list(kind = "factor", levels = levels))
   }
   if (!is_number_like(x)) {
@@ -14,6 +15,24 @@ input_facts <- function(x, name) {
   if (!is.matrix(x)) return(list(kind = "number"))
   columns <- colnames(x)
   list(kind = "matrix", columns = if (is.null(columns)) as.character(seq_len(ncol(x))) else columns)
+}
+
+# Text is levels of a factor, without order or distances. Where all of several levels read as numbers, dates or times that
+# may not be what is meant, but it may: codes are numbers too.
+inform_number_text <- function(levels, name) {
+  if (length(levels) < 3L) return(invisible())
+  day <- "^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+  as <- if (!anyNA(suppressWarnings(as.numeric(levels)))) {
+    "as.numeric"
+  } else if (all(grepl(paste0(day, "$"), levels))) {
+    "as.Date"
+  } else if (all(grepl(paste0(day, "[ T][0-9]{1,2}:[0-9]{2}"), levels))) "as.POSIXct"
+  if (is.null(as)) return(invisible())
+  inform_galvi("text", sprintf(paste(
+    "`%s` is text: gp() takes its %d values as levels of a factor, without order or distances, though they look like %s.",
+    "Write %s(%s) to have them as such, or factor(%s) for levels."
+  ), name, length(levels), if (as == "as.numeric") "numbers" else if (as == "as.Date") "dates" else "times", as, name,
+  name))
 }
 
 is_number_like <- function(x) {

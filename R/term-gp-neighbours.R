@@ -17,6 +17,12 @@ check_neighbour_options <- function(spec, call) {
   if (is_finite_kernel(spec$kernel)) {
     refuse("a kernel of linear() and constant() alone makes a few columns: leave `neighbours` out.")
   }
+  if (has_origin(spec$kernel)) {
+    refuse(paste(
+      "integrated_wiener() is known at its origin, so that places have no neighbours there. It needs none: time and",
+      "memory grow as the number of rows. Leave `neighbours` out."
+    ))
+  }
   if (spec$approximation == "fitc") {
     refuse("`neighbours` is a process of its own, whose evidence is bounded: leave `approximation` out.")
   }

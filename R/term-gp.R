@@ -17,18 +17,21 @@
 #' or `subset`. Inputs may be expressions, as in `gp(log(x), scale(z))`; what they learn from the data, such as the mean
 #' in `scale()`, is kept for predictions. A matrix counts as one variable per column. A factor, or text, becomes
 #' indicator columns divided by sqrt(2), so that two levels are at distance 1; it counts as one variable and has one
-#' lengthscale.
+#' lengthscale. Text whose values are all numbers, dates or times is taken so too, with a message of class
+#' `galvi_message_text` that names the conversion.
 #'
 #' **Long series.** A process of one number, date or time whose kernel is [matern12()], [matern32()], [matern52()],
-#' [cosine()], [constant()] or a sum or product of these is a Markov process: time and memory grow as the number of
+#' [integrated_wiener()], [cosine()], [constant()], [periodic()] or a sum or product of these is a Markov process: time and memory grow as the number of
 #' rows, for every likelihood and method, and the model is the same to rounding error. So a million rows take about a
 #' minute. `fit$solver` is `"markov"` then. It holds alone, beside fixed effects, beside random effects and fields of
 #' up to 300 levels or nodes, with `by`, and for several such terms of the same input; beside processes of other
-#' inputs, or with many states for few rows, the process is a full one.
+#' inputs, or with many states for few rows, the process is a full one. Products with [periodic()] have dozens of states:
+#' they are chains from about 5,000 rows on.
 #'
 #' **Several terms** add up. If one term is a full `gp()` and not a Markov process, the sum of the covariances of all
 #' terms is a dense matrix of N x N for N observations. A `gp()` whose kernel consists of [linear()] and [constant()]
-#' only is a finite set of columns and never N x N, with or without `inducing`.
+#' only is a finite set of columns and never N x N, with or without `inducing`. So is one of a single number whose kernel
+#' is [periodic()] or [cosine()], or a sum of these: sines and cosines, see [kernels].
 #'
 #' **Sparse Gaussian processes.** With `inducing`, the process is represented by its values at M inducing points
 #' (Titsias, 2009). One pass over the data costs N M^2, and no N x M matrix is stored. Give `inducing` to every `gp()`
@@ -90,7 +93,9 @@
 #' `galvi_message_by` names `by_hyper = "shared"` where a factor `by` has more than 20 levels. `galvi_message_scale`
 #' suggests `scale` or `ard` where the standard deviations of inputs that share a lengthscale
 #' differ by a factor of 100 or more; `galvi_message_inducing` reports that there are fewer distinct inputs than
-#' inducing points.
+#' inducing points; `galvi_message_text` that text is taken as levels although it looks like numbers or dates;
+#' `galvi_message_slope` that [integrated_wiener()] has no slope beside it; `galvi_message_harmonics` that a periodic
+#' function has more harmonics than are kept.
 #' @references
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for Machine Learning*. MIT Press.
 #'
@@ -263,6 +268,7 @@ design_term.gp_term <- function(spec, frame, context) {
     matrix = apply_moments(block$matrix, spec$moments), variable = block$variable, names = block$names,
     weights = context$weights
   )
+  inputs$smallest <- smallest_inputs(list(matrix = inputs$matrix[inputs$weights > 0, , drop = FALSE]))
   own <- spec$kernel$per_class && length(context$latents)
   owners <- if (own) sprintf("%s[%s]", spec$label, context$latents) else spec$label
   by <- by_rows(spec, frame)
@@ -293,12 +299,10 @@ design_term.gp_term <- function(spec, frame, context) {
     spec$center <- centres(spec, rows, context)
     centre <- if (spec$center) list(centre = centre_rows(spec, rows, context$weights, context))
     terms <- lapply(kernels, function(own) c(
-      list(
-        type = if (is_chain(spec, inputs$matrix)) "chain" else "kernel", label = spec$label,
-        input_count = ncol(inputs$matrix)
-      ),
+      list(type = "kernel", label = spec$label, input_count = ncol(inputs$matrix)),
       if (length(own) == 1L) list(kernel = own[[1L]]) else list(kernels = own), centre
     ))
+    terms <- settle_process(terms, spec, rows, context$registry$table())
     if (!is.null(spec$inducing)) {
       points <- register_points(spec, starting_points(spec, inputs, context$start), inputs, context)
       terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))
@@ -310,19 +314,16 @@ design_term.gp_term <- function(spec, frame, context) {
       terms <- lapply(terms, utils::modifyList, list(type = "neighbours", neighbours = spec$nodes))
     }
     if (!spec$scale) inform_scales(spec, kernels[[1L]][[1L]], block$matrix)
+    if (needs_slope(spec, rows, context)) inform_no_slope(spec)
   }
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
 }
 
 # More states than this cost more than a dense matrix does at most sizes.
-most_states <- 16
+most_states <- 80
 
 # Nodes of fields beside them, such as the levels of a grouping factor: each is a column.
 most_nodes_beside <- 300
-
-#' Is a process Markov over a single input, so that its states are enough?
-#' @noRd
-is_chain <- function(spec, x) ncol(x) == 1L && state_dimension(spec$kernel) %in% seq_len(most_states)
 
 #' Processes as chains where one solver takes them together, else as full ones
 #'
@@ -337,7 +338,7 @@ settle_chains <- function(built) {
   same <- function(part) all(vapply(of, function(b) identical(b$rows[[part]], of[[1L]]$rows[[part]]), NA))
   states <- sum(vapply(of, function(b) {
     levels <- if (same("group")) 1L else max(1L, length(b$spec$by_levels))
-    state_dimension(b$spec$kernel) * levels
+    max(vapply(term_kernels(b$term), state_dimension, 1)) * levels
   }, 1))
   nodes <- sum(vapply(built, function(b) {
     if (!fact("term", b$term$type, "fields")) return(0)
@@ -347,8 +348,9 @@ settle_chains <- function(built) {
   cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
   if (same("inputs") && cheaper && nodes <= most_nodes_beside) return(built)
   built[chains] <- lapply(of, function(b) {
-    b$term$type <- "kernel"
-    b$per_class <- lapply(b$per_class, replace, "type", "kernel")
+    as_full <- function(term) replace(with_term_harmonics(term, NULL), "type", "kernel")
+    b$term <- as_full(b$term)
+    b$per_class <- lapply(b$per_class, as_full)
     b
   })
   built

@@ -87,6 +87,18 @@ std::string word(KernelFacts::Features features) {
   return "inputs";
 }
 
+std::string word(KernelFacts::Lines lines) {
+  switch (lines) {
+    case KernelFacts::Lines::none:
+      return "none";
+    case KernelFacts::Lines::one:
+      return "one";
+    case KernelFacts::Lines::series:
+      break;
+  }
+  return "series";
+}
+
 Rcpp::List kernel_to_r(const KernelFacts& facts) {
   Table<KernelParameter> parameters(facts.parameters);
   parameters.column("name", [](const auto& p) { return p.name; })
@@ -99,6 +111,7 @@ Rcpp::List kernel_to_r(const KernelFacts& facts) {
                             Rcpp::_["features"] = word(facts.features),
                             Rcpp::_["acts_on_columns"] = facts.acts_on_columns,
                             Rcpp::_["one_input"] = facts.one_input, Rcpp::_["states"] = facts.states,
+                            Rcpp::_["lines"] = word(facts.lines), Rcpp::_["origin"] = facts.origin,
                             Rcpp::_["metric"] = facts.metric, Rcpp::_["operation"] = facts.operation);
 }
 

@@ -96,6 +96,10 @@ CentreSpec centre_from_list(const Rcpp::List& list) {
   return spec;
 }
 
+WavesSpec waves_from_list(const Rcpp::List& list) {
+  return {get<int>(list, "groups"), get<double>(list, "origin")};
+}
+
 FactorsSpec factor_from_list(const Rcpp::List& list, int units) {
   FactorsSpec spec;
   spec.loadings = position_matrix(list["loadings"]);
@@ -290,6 +294,7 @@ std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& t
   if (has(term, "kernels"))
     for (const auto& kernel : Rcpp::List(term["kernels"])) spec.kernels.push_back(kernel_from_list(kernel));
   if (has(term, "input_count")) spec.inputs = get<int>(term, "input_count");
+  if (has(term, "waves")) spec.waves = waves_from_list(term["waves"]);
   if (has(term, "mean")) spec.mean = get_vector(term, "mean");
   if (has(term, "factors")) spec.factors = position_matrix(term["factors"]);
   if (has(term, "field")) spec.field = field_from_list(term["field"]);

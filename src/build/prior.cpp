@@ -7,6 +7,7 @@
 #include "prior/field_models.cpp"
 #include "prior/field_term.cpp"
 #include "prior/finite_elements.cpp"
+#include "prior/harmonics_term.cpp"
 #include "prior/inducing_term.cpp"
 #include "prior/kernel_term.cpp"
 #include "prior/neighbour_term.cpp"

@@ -12,6 +12,7 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
   constexpr double rough = 1;  // nats; starts that matter differ by more, and the true gap is less
   constexpr double factor = 3;
   constexpr int tries = 3;         // the shortest is a 27th of the start
+  constexpr double cube = 3;       // a variance per cubed unit of the input is the inverse of a cubed length
   constexpr double hopeless = 10;  // nats: where the bound falls by more, it has not been seen to rise again
   std::vector<std::string> terms;
   for (Index i = 0; i < table.learned(); ++i) {
@@ -22,7 +23,7 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
 
   inference.tol = std::max(inference.tol, rough);
   inference.one_start = true;
-  const Vector lower = table.lower();
+  const Vector lower = table.lower(), upper = table.upper();
   trace.stage(Stage::learning);
   double highest = -infinity;
   Vector best = table.unconstrained();
@@ -52,7 +53,9 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
     for (int k = 1; k <= tries; ++k) {
       Vector x = from;
       for (Index i = 0; i < x.size(); ++i)
-        if (table.guessed(i) == term) x[i] = std::max(x[i] - k * std::log(factor), lower[i]);
+        if (table.guessed(i) == term)
+          x[i] = table.limited(i) ? std::min(x[i] + cube * k * std::log(factor), upper[i])
+                                  : std::max(x[i] - k * std::log(factor), lower[i]);
       if (look(x) < highest - hopeless) break;
     }
   }

@@ -5,10 +5,10 @@
 
 namespace galvi {
 
-/// Tries shorter lengthscales than those of the table, one term after the other and until the bound falls by
-/// more than ten: where it is highest, a search starts. By default a lengthscale is the median distance
+/// Tries shorter lengthscales than those of the table, or of a process without one larger variances per cubed unit of its
+/// input, one term after the other and until the bound falls by more than ten: where it is highest, a search starts. By default a lengthscale is the median distance
 /// between the rows, from which a search can end at a local maximum that takes the faster changes for noise.
-/// Only lengthscales with Hyperparameter::guessed are moved. The trace has what was tried as steps of the
+/// Only those with Hyperparameter::guessed are moved. The trace has what was tried as steps of the
 /// search.
 /// @return where inference at the table's values may start: `start` if nothing was tried or had a posterior
 std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorithm& algorithm,

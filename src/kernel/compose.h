@@ -1,6 +1,7 @@
 // Sums and products of kernels.
 #pragma once
 
+#include "kernel/harmonics.h"
 #include "kernel/spec.h"
 #include "kernel/state_space.h"
 
@@ -30,7 +31,7 @@ class Composite : public Kernel {
     for (size_t k = 1; k < parts_.size() && space_; ++k) {
       const StateSpace* next = parts_[k]->state_space();
       if (next) pairs_.push_back(std::make_unique<Pair>(*space_, *next));
-      space_ = next && pairs_.back()->dimension() <= StateSpace::most_dimensions ? pairs_.back().get() : nullptr;
+      space_ = next ? pairs_.back().get() : nullptr;
     }
   }
 
@@ -41,9 +42,14 @@ class Composite : public Kernel {
   const StateSpace* space_ = nullptr;
 };
 
-class Sum final : public Composite {
+class Sum final : public Composite, private Spectrum {
  public:
   explicit Sum(const KernelSpec& spec) : Composite(spec) { join_spaces<SumSpace>(); }
+  const Spectrum* spectrum() const override {
+    for (const auto& part : parts_)
+      if (!part->spectrum()) return nullptr;
+    return this;
+  }
   static KernelFacts facts() { return composite("+"); }
 
   void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
@@ -68,6 +74,22 @@ class Sum final : public Composite {
   }
   void diagonal_gradient(const ConstMatrixRef& X, const ConstVectorRef& g, VectorRef hyper) const override {
     for (const auto& part : parts_) part->diagonal_gradient(X, g, hyper);
+  }
+
+ private:
+  std::vector<Harmonics> harmonics() const override {
+    std::vector<Harmonics> out;
+    for (const auto& part : parts_)
+      for (Harmonics& own : part->spectrum()->harmonics()) out.push_back(std::move(own));
+    return out;
+  }
+  void add_harmonics_gradient(const std::vector<Harmonics>& by, VectorRef hyper) const override {
+    auto at = by.begin();
+    for (const auto& part : parts_) {
+      const auto end = at + static_cast<std::ptrdiff_t>(part->spectrum()->harmonics().size());
+      part->spectrum()->add_harmonics_gradient({at, end}, hyper);
+      at = end;
+    }
   }
 };
 

@@ -1,12 +1,13 @@
 // Constant: the variance, whatever the inputs.
 #pragma once
 
+#include "kernel/harmonics.h"
 #include "kernel/spec.h"
 #include "kernel/state_space.h"
 
 namespace galvi {
 
-class Constant final : public Kernel, private StateSpace {
+class Constant final : public Kernel, private StateSpace, private Spectrum {
  public:
   explicit Constant(const KernelSpec& spec) : variance_at_(position(spec, "variance")) {}
   static KernelFacts facts() {
@@ -14,6 +15,7 @@ class Constant final : public Kernel, private StateSpace {
     facts.features = KernelFacts::Features::constant;
     facts.acts_on_columns = facts.metric = false;
     facts.states = 1;
+    facts.lines = KernelFacts::Lines::one;
     return facts;
   }
 
@@ -32,19 +34,24 @@ class Constant final : public Kernel, private StateSpace {
     hyper[variance_at_] += g.sum();
   }
   const StateSpace* state_space() const override { return this; }
+  const Spectrum* spectrum() const override { return this; }
 
  private:
+  std::vector<Harmonics> harmonics() const override { return {{0, 1.0, Vector::Constant(1, variance_)}}; }
+  void add_harmonics_gradient(const std::vector<Harmonics>& by, VectorRef hyper) const override {
+    hyper[variance_at_] += by[0].variance[0];
+  }
   Index dimension() const override { return 1; }
   void observe(VectorRef h) const override { h[0] = 1; }
-  void stationary(MatrixRef P) const override { P(0, 0) = variance_; }
-  void step(double, MatrixRef A, MatrixRef Q) const override {
+  void covariance(double, MatrixRef P) const override { P(0, 0) = variance_; }
+  void step(double, double, MatrixRef A, MatrixRef Q) const override {
     A(0, 0) = 1;
     Q(0, 0) = 0;
   }
-  void add_stationary_gradient(const ConstMatrixRef& G, VectorRef hyper) const override {
+  void add_covariance_gradient(double, const ConstMatrixRef& G, VectorRef hyper) const override {
     hyper[variance_at_] += G(0, 0);
   }
-  void add_step_gradient(double, const ConstMatrixRef&, const ConstMatrixRef&, VectorRef) const override {}
+  void add_step_gradient(double, double, const ConstMatrixRef&, const ConstMatrixRef&, VectorRef) const override {}
 
   Index variance_at_;
   double variance_ = 1;

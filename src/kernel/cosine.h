@@ -1,6 +1,7 @@
 // Cosine: variance cos(2 pi (x - z) / period), a single harmonic of one input.
 #pragma once
 
+#include "kernel/harmonics.h"
 #include "kernel/spec.h"
 #include "kernel/state_space.h"
 
@@ -9,7 +10,7 @@ namespace galvi {
 /// With the angle a = 2 pi x / period it is the process u cos a + w sin a, u and w independent, each of this
 /// variance: cos(a - b) = cos a cos b + sin a sin b. Whole turns are taken off before the angle is computed.
 /// As a Markov process it turns, and nothing is added: Q = 0.
-class Cosine final : public Kernel, private StateSpace {
+class Cosine final : public Kernel, private StateSpace, private Spectrum {
  public:
   explicit Cosine(const KernelSpec& spec)
       : columns_(spec.columns), variance_at_(position(spec, "variance")), period_at_(position(spec, "period")) {
@@ -21,6 +22,7 @@ class Cosine final : public Kernel, private StateSpace {
     KernelFacts facts{{KernelParameter::variance(), period}};
     facts.one_input = true;
     facts.states = 2;
+    facts.lines = KernelFacts::Lines::one;
     return facts;
   }
 
@@ -55,20 +57,26 @@ class Cosine final : public Kernel, private StateSpace {
     hyper[variance_at_] += g.sum();
   }
   const StateSpace* state_space() const override { return this; }
+  const Spectrum* spectrum() const override { return this; }
 
  private:
+  std::vector<Harmonics> harmonics() const override { return {{1, period_, Vector::Constant(1, variance_)}}; }
+  void add_harmonics_gradient(const std::vector<Harmonics>& by, VectorRef hyper) const override {
+    hyper[variance_at_] += by[0].variance[0];
+    hyper[period_at_] += by[0].period;
+  }
   Index dimension() const override { return 2; }
   void observe(VectorRef h) const override { h << 1, 0; }
-  void stationary(MatrixRef P) const override { P = variance_ * Matrix::Identity(2, 2); }
-  void step(double gap, MatrixRef A, MatrixRef Q) const override {
+  void covariance(double, MatrixRef P) const override { P = variance_ * Matrix::Identity(2, 2); }
+  void step(double, double gap, MatrixRef A, MatrixRef Q) const override {
     const Eigen::Vector2d at = circle(gap);
     A << at[0], -at[1], at[1], at[0];
     Q.setZero();
   }
-  void add_stationary_gradient(const ConstMatrixRef& G, VectorRef hyper) const override {
+  void add_covariance_gradient(double, const ConstMatrixRef& G, VectorRef hyper) const override {
     hyper[variance_at_] += G.trace();
   }
-  void add_step_gradient(double gap, const ConstMatrixRef& G_A, const ConstMatrixRef&,
+  void add_step_gradient(double, double gap, const ConstMatrixRef& G_A, const ConstMatrixRef&,
                          VectorRef hyper) const override {
     const Eigen::Vector2d at = circle(gap);
     const double by_angle = -at[1] * (G_A(0, 0) + G_A(1, 1)) + at[0] * (G_A(1, 0) - G_A(0, 1));

@@ -12,11 +12,12 @@
 namespace galvi {
 
 class CovarianceFunctions;
+class Spectrum;
 class StateSpace;
 
 /// What R says about a kernel. `hyper` maps a parameter ("variance", "lengthscale", "alpha", "period", ...)
 /// to positions in the model's hyperparameter table (one, or one per input column); `constants` holds numbers
-/// that are never learned (the degree of a polynomial); `columns` are the input columns it acts on (0-based);
+/// that are never learned (the degree of a polynomial, an origin); `columns` are the input columns it acts on (0-based);
 /// `parts` are the operands of "sum" and "product"; `functions` are those of a custom kernel.
 struct KernelSpec {
   std::string type;
@@ -56,7 +57,12 @@ struct KernelFacts {
   Features features = Features::none;
   bool acts_on_columns = true;
   bool one_input = false;      // it acts on a single column
-  Index states = 0;             // dimension of its state space over one input; 0: none, and that of parts is not here
+  Index states = 0;            // dimension of its state space over one input; 0: none, and that of parts is not here
+  /// Over one input a sum of cosines (kernel/harmonics.h): of one, or of a series, whose last is the constant
+  /// `harmonics` that R chooses. The series then has states too, two for each harmonic and one.
+  enum class Lines { none, one, series };
+  Lines lines = Lines::none;
+  bool origin = false;         // it needs the constant `origin`, the smallest of the fitted inputs
   bool metric = true;           // the size of differences between inputs counts, and so do their units
   std::string operation = "";  // of parts: "+" or "*"
 };
@@ -80,6 +86,8 @@ class Kernel {
   virtual void diagonal_gradient(const ConstMatrixRef& X, const ConstVectorRef& g, VectorRef hyper) const = 0;
   /// The process as a Markov process over its single input; null where it has none.
   virtual const StateSpace* state_space() const { return nullptr; }
+  /// The kernel as a sum of cosines over its single input; null where it is none.
+  virtual const Spectrum* spectrum() const { return nullptr; }
 };
 
 /// Throws std::invalid_argument for an unknown type or a missing parameter.

@@ -97,22 +97,22 @@ double Matern::scaled(double gap) const {
   return std::min(std::sqrt(2.0 * static_cast<double>(dimension_) - 1) * gap / lengthscale_[0], forgotten);
 }
 
-void Matern::stationary(MatrixRef P) const {
+void Matern::covariance(double, MatrixRef P) const {
   P = variance_ * unit_stationary(dimension_).topLeftCorner(dimension_, dimension_);
 }
 
-void Matern::step(double gap, MatrixRef A, MatrixRef Q) const {
+void Matern::step(double, double gap, MatrixRef A, MatrixRef Q) const {
   const UnitStep unit(dimension_, scaled(gap));
   A = unit.A.topLeftCorner(dimension_, dimension_);
   Q = variance_ * unit.Q.topLeftCorner(dimension_, dimension_);
 }
 
-void Matern::add_stationary_gradient(const ConstMatrixRef& G, VectorRef hyper) const {
+void Matern::add_covariance_gradient(double, const ConstMatrixRef& G, VectorRef hyper) const {
   hyper[variance_at_] +=
       G.cwiseProduct(unit_stationary(dimension_).topLeftCorner(dimension_, dimension_)).sum();
 }
 
-void Matern::add_step_gradient(double gap, const ConstMatrixRef& G_A, const ConstMatrixRef& G_Q,
+void Matern::add_step_gradient(double, double gap, const ConstMatrixRef& G_A, const ConstMatrixRef& G_Q,
                                VectorRef hyper) const {
   const double t = scaled(gap);
   const UnitStep unit(dimension_, t);

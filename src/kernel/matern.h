@@ -24,10 +24,10 @@ class Matern : public Stationary, private StateSpace {
  private:
   Index dimension() const override { return dimension_; }
   void observe(VectorRef h) const override { h = Vector::Unit(dimension_, 0); }
-  void stationary(MatrixRef P) const override;
-  void step(double gap, MatrixRef A, MatrixRef Q) const override;
-  void add_stationary_gradient(const ConstMatrixRef& G, VectorRef hyper) const override;
-  void add_step_gradient(double gap, const ConstMatrixRef& G_A, const ConstMatrixRef& G_Q,
+  void covariance(double at, MatrixRef P) const override;
+  void step(double at, double gap, MatrixRef A, MatrixRef Q) const override;
+  void add_covariance_gradient(double at, const ConstMatrixRef& G, VectorRef hyper) const override;
+  void add_step_gradient(double at, double gap, const ConstMatrixRef& G_A, const ConstMatrixRef& G_Q,
                          VectorRef hyper) const override;
   double scaled(double gap) const;
 

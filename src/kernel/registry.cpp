@@ -3,6 +3,7 @@
 #include "kernel/constant.h"
 #include "kernel/cosine.h"
 #include "kernel/custom.h"
+#include "kernel/integrated_wiener.h"
 #include "kernel/linear.h"
 #include "kernel/matern12.h"
 #include "kernel/matern32.h"
@@ -41,6 +42,7 @@ const Entry registry[] = {
     entry<RationalQuadratic>("rational_quadratic"),
     entry<Periodic>("periodic"),
     entry<Cosine>("cosine"),
+    entry<IntegratedWiener>("integrated_wiener"),
     entry<Linear>("linear"),
     entry<Polynomial>("polynomial"),
     entry<ArcCosine>("arc_cosine"),

@@ -7,6 +7,7 @@
 #include "prior/columns_term.h"
 #include "prior/factors_term.h"
 #include "prior/field_term.h"
+#include "prior/harmonics_term.h"
 #include "prior/inducing_term.h"
 #include "prior/kernel_term.h"
 #include "prior/neighbour_term.h"
@@ -36,6 +37,7 @@ const std::vector<Entry>& registry() {
       {{"kernel", true, false, false, false, false}, make<KernelTerm>},
       {{"chain", true, true, false, false, false}, make<ChainTerm>},
       {{"columns", false, false, false, true, false}, make<ColumnsTerm>},
+      {{"harmonics", false, false, false, true, false}, make<HarmonicsTerm>},
       {{"field", false, false, true, false, false}, make<FieldTerm>},
       {{"inducing", false, false, false, false, false}, make<InducingTerm>},
       {{"neighbours", false, false, true, false, false}, make<NeighbourTerm>},

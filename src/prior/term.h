@@ -61,6 +61,12 @@ struct CentreSpec {
   Index level_in = -1;  // the number of the term with these columns
 };
 
+/// A process as sines and cosines of its input, one set for each of `groups` levels of a factor `by`.
+struct WavesSpec {
+  Index groups = 1;
+  double origin = 0;  // the input where sines are zero
+};
+
 /// Factors of an item by unit array: eta = x' c_item + w_item' z_unit, z_unit ~ N(0, I_d). The loadings w and
 /// the effects c are hyperparameters, given by their positions in the table.
 struct FactorsSpec {
@@ -82,6 +88,7 @@ struct TermSpec {
   FieldSpec field;
   InducingSpec inducing;
   NeighbourSpec neighbours;
+  WavesSpec waves;
   FactorsSpec factor;
 };
 
@@ -217,7 +224,7 @@ struct TermFacts {
   bool full;    // infinite-dimensional: a full covariance over rows
   bool chain;   // full, but for a Markov process of one input, whose states are enough
   bool fields;  // has nodes with a sparse precision
-  bool columns; // finitely many columns of the data
+  bool columns; // finitely many columns, of the data or of waves
   bool units;   // no row joins two of its units: alone, their posteriors are independent
 };
 std::vector<TermFacts> term_facts();

@@ -1,6 +1,8 @@
 #include "solver/chain.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "numeric/dense.h"
@@ -55,7 +57,7 @@ void Chain::sweep(const Matrix& Y, const std::vector<BlockWeights>& functions, c
     M[i - 1] = symmetric_part(A.transpose() * system.solve(W) * A);
     m[i - 1] = A.transpose() * system.solve(m[i] + own_information(i, lambda_[i]));
   }
-  Matrix P = stationary(), x = none;
+  Matrix P = start(), x = none;
   Vector t(p);
   for (Index i = 0; i < N; ++i) {
     const Vector h = observation(i, all);
@@ -114,14 +116,20 @@ template <int D>
 class ChainOf final : public Chain {
  public:
   ChainOf(Vector rows_at, std::vector<ChainBlock> parts) : Chain(std::move(rows_at), std::move(parts)) {
-    for (const ChainBlock& block : blocks_) scaled_ = scaled_ || block.scale.size() > 0;
+    double regular_from = -std::numeric_limits<double>::infinity();
+    for (const ChainBlock& block : blocks_) {
+      scaled_ = scaled_ || block.scale.size() > 0;
+      stationary_ = stationary_ && block.space->stationary();
+      regular_from = std::max(regular_from, block.space->regular_from());
+    }
     // a regular series has few gaps that differ, all of them in the last digit
     std::unordered_map<double, int> found;
     step_.assign(rows(), 0);
     for (Index i = 1; i < rows(); ++i) {
-      const auto [at, fresh] = found.try_emplace(at_[i] - at_[i - 1], static_cast<int>(gaps_.size()));
-      if (fresh) gaps_.push_back(at->first);
-      step_[i] = at->second;
+      const Gap gap{at_[i - 1], at_[i] - at_[i - 1]};
+      step_[i] = static_cast<int>(gaps_.size());
+      if (gap.from >= regular_from) step_[i] = found.try_emplace(gap.length, step_[i]).first->second;
+      if (step_[i] == static_cast<int>(gaps_.size())) gaps_.push_back(gap);
     }
   }
   std::unique_ptr<Chain> clone() const override { return std::make_unique<ChainOf>(*this); }
@@ -141,7 +149,7 @@ class ChainOf final : public Chain {
   void finish_gradient(VectorRef hyper) const override;
 
  protected:
-  Matrix stationary() const override { return stationary_; }
+  Matrix start() const override { return start_; }
   Vector observation(Index i, Index block) const override { return h(i, block); }
   void step(Index i, Matrix& A_i, Matrix& Q_i) const override {
     A_i = A(i);
@@ -169,6 +177,8 @@ class ChainOf final : public Chain {
     }
     return out;
   }
+  /// The prior covariance of the state.
+  const Mat& prior(Index i) const { return stationary_ ? start_ : prior_[i]; }
   /// The step to row i > 0.
   const Mat& A(Index i) const { return A_[step_[i]]; }
   const Mat& Q(Index i) const { return Q_[step_[i]]; }
@@ -192,24 +202,29 @@ class ChainOf final : public Chain {
   /// r_i = h_i x_i + A_(i+1)'r_(i+1), of one block or all.
   Vecs prior_adjoints(const BlockWeights& x) const;
 
-  bool scaled_ = false;
-  std::vector<int> step_;     // which of the distinct gaps is before row i
-  std::vector<double> gaps_;  // these
+  struct Gap {
+    double from, length;
+  };
+  bool scaled_ = false, stationary_ = true;
+  std::vector<int> step_;  // which of the distinct gaps is before row i
+  std::vector<Gap> gaps_;  // these
   Vec observe_;
-  Mat stationary_;
+  Mat start_;   // prior covariance of x_0
+  Mats prior_;  // of all x_i; empty if it is the same
   Mats A_, Q_;  // of each gap
   Mats P_;
   Vecs Ph_;       // P_i h_i
   Vecs decided_;  // (I - N_i P_i) h_i, with N_i before the site
   Vector s_, gain_, variances_;  // gain: lambda / s
-  mutable Mat by_stationary_;    // sums of a gradient
+  mutable Mat by_start_;         // sums of a gradient
   mutable Mats by_A_, by_Q_;     // of each gap
 };
 
 template <int D>
 void ChainOf<D>::refresh() {
   observe_ = zero();
-  stationary_ = zeros();
+  start_ = zeros();
+  prior_.assign(stationary_ ? 0 : rows(), zeros());
   A_.assign(gaps_.size(), zeros());
   Q_.assign(gaps_.size(), zeros());
   Matrix A, Q, P;
@@ -223,10 +238,14 @@ void ChainOf<D>::refresh() {
     own.resize(size);
     space.observe(own);
     observe_.segment(at, size) = own;
-    space.stationary(P);
-    stationary_.block(at, at, size, size) = P;
+    if (rows() > 0) space.covariance(at_[0], P);
+    start_.block(at, at, size, size) = P;
+    for (Index i = 0; !stationary_ && i < rows(); ++i) {
+      space.covariance(at_[i], P);
+      prior_[i].block(at, at, size, size) = P;
+    }
     for (std::size_t k = 0; k < gaps_.size(); ++k) {
-      space.step(gaps_[k], A, Q);
+      space.step(gaps_[k].from, gaps_[k].length, A, Q);
       A_[k].block(at, at, size, size) = A;
       Q_[k].block(at, at, size, size) = Q;
     }
@@ -244,7 +263,7 @@ bool ChainOf<D>::factorise(const Vector& lambda) {
   gain_.resize(N);
   variances_.resize(N);
   log_det_ = 0;
-  Mat P = stationary_;
+  Mat P = start_;
   // Earlier rows alone may have no posterior where lambda is negative, and later rows give them one: then some s are
   // negative. By inertia all is well if as many are at positive sites as at negative ones.
   Index lost = 0;
@@ -284,7 +303,7 @@ Vector ChainOf<D>::prior_variances(Index block) const {
   Vector out(rows());
   for (Index i = 0; i < rows(); ++i) {
     const Vec own = h(i, block);
-    out[i] = own.dot(stationary_ * own);
+    out[i] = own.dot(prior(i) * own);
   }
   return out;
 }
@@ -371,7 +390,7 @@ Vector ChainOf<D>::prior_product(const BlockWeights& x) const {
   Vector out(rows());
   Vec m = zero();
   for (Index i = 0; i < rows(); ++i) {
-    m = i == 0 ? Vec(stationary_ * r[0]) : Vec(A(i) * m + Q(i) * r[i]);
+    m = i == 0 ? Vec(start_ * r[0]) : Vec(A(i) * m + Q(i) * r[i]);
     out[i] = h(i, x.block).dot(m);
   }
   return out;
@@ -408,7 +427,7 @@ Vector ChainOf<D>::prior_by_covariance(const Vector& x) const {
   Vector out(N);
   Mat X = zeros();
   for (Index i = N - 1; i >= 0; --i) {
-    const Vec own = h(i), c = stationary_ * own;
+    const Vec own = h(i), c = prior(i) * own;
     const Vec &Ph = Ph_[i], &p = decided_[i];
     Mat through = X - own * (gain_[i] * (Ph.transpose() * X));  // L'X
     out[i] = own.dot(c) * Ph.dot(p) * x[i] + Ph.dot(through * c);
@@ -417,7 +436,7 @@ Vector ChainOf<D>::prior_by_covariance(const Vector& x) const {
   }
   Mat Z = zeros();
   for (Index i = 0; i < N; ++i) {
-    const Vec own = h(i), c = stationary_ * own;
+    const Vec own = h(i), c = prior(i) * own;
     const Vec &Ph = Ph_[i], &p = decided_[i];
     out[i] += p.dot(Z * own);
     if (i + 1 == N) break;
@@ -429,7 +448,7 @@ Vector ChainOf<D>::prior_by_covariance(const Vector& x) const {
 
 template <int D>
 void ChainOf<D>::start_gradient() const {
-  by_stationary_ = zeros();
+  by_start_ = zeros();
   by_A_.assign(gaps_.size(), zeros());
   by_Q_.assign(gaps_.size(), zeros());
 }
@@ -439,7 +458,7 @@ void ChainOf<D>::add_log_det_gradient(double weight) const {
   for_adjoints([&](Index i, const Mat& after) {
     const Mat before = weight * adjoint(i, after);
     if (i == 0) {
-      by_stationary_ += before;
+      by_start_ += before;
     } else {
       by_Q_[step_[i]] += before;
       by_A_[step_[i]] += 2 * before * A(i) * filtered(i - 1);
@@ -450,8 +469,8 @@ void ChainOf<D>::add_log_det_gradient(double weight) const {
 template <int D>
 void ChainOf<D>::add_quadratic_gradient(double weight, const BlockWeights& x) const {
   const Vecs r = prior_adjoints(x);
-  Vec m = stationary_ * r[0];
-  by_stationary_ += weight * r[0] * r[0].transpose();
+  Vec m = start_ * r[0];
+  by_start_ += weight * r[0] * r[0].transpose();
   for (Index i = 1; i < rows(); ++i) {
     by_Q_[step_[i]] += weight * r[i] * r[i].transpose();
     by_A_[step_[i]] += 2 * weight * r[i] * m.transpose();
@@ -464,9 +483,9 @@ void ChainOf<D>::finish_gradient(VectorRef hyper) const {
   for (Index b = 0; b < blocks(); ++b) {
     const StateSpace& space = *blocks_[b].space;
     const Index at = first_[b], size = space.dimension();
-    space.add_stationary_gradient(Matrix(by_stationary_.block(at, at, size, size)), hyper);
+    space.add_covariance_gradient(at_[0], Matrix(by_start_.block(at, at, size, size)), hyper);
     for (std::size_t k = 0; k < gaps_.size(); ++k)
-      space.add_step_gradient(gaps_[k], Matrix(by_A_[k].block(at, at, size, size)),
+      space.add_step_gradient(gaps_[k].from, gaps_[k].length, Matrix(by_A_[k].block(at, at, size, size)),
                               Matrix(by_Q_[k].block(at, at, size, size)), hyper);
   }
 }

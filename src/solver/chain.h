@@ -90,7 +90,7 @@ class Chain {
 
  protected:
   Chain(Vector at, std::vector<ChainBlock> blocks);
-  virtual Matrix stationary() const = 0;                            // P
+  virtual Matrix start() const = 0;                                 // covariance of x_0
   virtual Vector observation(Index i, Index block) const = 0;       // h_i of all or one block
   virtual void step(Index i, Matrix& A_i, Matrix& Q_i) const = 0;   // to row i > 0
   virtual Matrix known(Index i) const = 0;  // covariance of x_i given the sites up to i

@@ -21,6 +21,11 @@ reference_kernel <- list(
   },
   periodic = function(x, z, h) h$variance * exp(-2 * sum((sin(pi * (x - z) / h$period) / h$lengthscale)^2)),
   cosine = function(x, z, h) h$variance * cos(2 * pi * (x - z) / h$period),
+  integrated_wiener = function(x, z, h) {
+    at <- c(x, z) - h$origin
+    if (prod(at) <= 0) return(0)
+    h$variance * min(abs(at))^2 * (3 * max(abs(at)) - min(abs(at))) / 6
+  },
   linear = function(x, z, h) sum(h$variance * x * z),
   polynomial = function(x, z, h) h$variance * (h$constant + sum(x * z))^h$degree,
   arc_cosine = function(x, z, h) {
@@ -49,6 +54,7 @@ kernel_examples <- function() {
       periodic(1.3, 1.7, 0.8), periodic(c(1.3, 2), 1.7, c(0.8, 2), columns = c("x3", "x1"), ard = TRUE)
     ),
     cosine = list(cosine(1.3, 1.7, columns = 2), cosine(0.7, 0.3, columns = "x3")),
+    integrated_wiener = list(integrated_wiener(1.7, columns = 2), integrated_wiener(0.3, columns = "x3")),
     linear = list(linear(1.7), linear(c(0.8, 2, 1.1), ard = TRUE), linear(2, columns = "x2")),
     polynomial = list(polynomial(2, 0.7, 1.7), polynomial(1, 0.7, 1.7), polynomial(3, 2, 0.4, columns = 2:3)),
     arc_cosine = list(arc_cosine(1, 0.7, 1.7), arc_cosine(0, 0.7, 1.7), arc_cosine(1, 2, 0.4, columns = 2:3)),
@@ -82,6 +88,9 @@ kernel_cases <- function() {
       kernel_spec_of("periodic", list(variance = 1L, lengthscale = 2L, period = 3L), 1L), c(1, 1.2, 2.5)
     ),
     cosine = list(kernel_spec_of("cosine", list(variance = 1L, period = 2L), 1L), c(1, 2.5)),
+    integrated_wiener = list(
+      kernel_spec_of("integrated_wiener", list(variance = 1L), 1L, list(origin = -0.2)), 1.3
+    ),
     linear = list(sum_of(kernel_spec_of("linear", list(variance = 1:2), 1:2), one("se")), c(0.6, 1.1, 2)),
     polynomial = list(
       kernel_spec_of("polynomial", list(variance = 1L, constant = 2L), 1:2, list(degree = 2)), c(0.4, 1.2)

@@ -115,10 +115,11 @@ random_prior <- function(kind, n, variance = exp(rnorm(1))) {
 # Markov processes of one input, some rows tied, with groups or a factor: "chain" alone, "chains" two beside columns.
 random_chain_prior <- function(kind, n, variance, t = round(rnorm(n), sample(1:8, 1))) {
   chain <- function(t, type, at, ...) {
-    replace(kernel_term(cbind(t), kernel_spec_of(type, list(variance = at, lengthscale = at + 1L), 1L), ...),
-      "type", "chain")
+    constants <- list(origin = round(stats::median(t), 1))
+    kernel <- kernel_spec_of(type, list(variance = at, lengthscale = at + 1L), 1L, constants)
+    replace(kernel_term(cbind(t), kernel, ...), "type", "chain")
   }
-  types <- sample(c("matern12", "matern32", "matern52"), 2, replace = TRUE)
+  types <- sample(c("matern12", "matern32", "matern52", "integrated_wiener"), 2, replace = TRUE)
   group <- sample(2L, n, replace = TRUE)
   lengthscales <- exp(rnorm(2, sd = 0.5))
   if (kind == "chain") {
@@ -131,6 +132,27 @@ random_chain_prior <- function(kind, n, variance, t = round(rnorm(n), sample(1:8
       chain(t, types[2], 3L, group = if (runif(1) < 0.7) group)
     ),
     hyper = c(variance = variance, l1 = lengthscales[1], v2 = 0.5, l2 = lengthscales[2], sd0 = 2, sd1 = 0.7)
+  )
+}
+
+# Sines and cosines of one input, with groups, a factor or a mean of zero: alone, or "waves beside" columns.
+random_waves_prior <- function(kind, n, variance) {
+  t <- rnorm(n, 5)
+  group <- if (runif(1) < 0.4) sample(2L, n, replace = TRUE)
+  by <- if (is.null(group) && runif(1) < 0.4) rnorm(n)
+  series <- kernel_spec_of("periodic", list(variance = 1L, lengthscale = 2L, period = 3L), 1L, list(harmonics = 45))
+  kernel <- if (runif(1) < 0.5) series else {
+    one <- kernel_spec_of("cosine", list(variance = 1L, period = 4L), 1L)
+    kernel_spec_of("sum", list(), integer(), parts = list(series, one))
+  }
+  term <- kernel_term(cbind(t), kernel, by, group)
+  term$type <- "harmonics"
+  term$waves <- list(groups = max(1L, group), origin = 4.7)
+  if (is.null(by) && runif(1) < 0.4) term$centre <- list(inputs = cbind(t), group = group, weight = rexp(n))
+  hyper <- c(variance = variance, l = runif(1, 0.3, 3), period = 1.7, other = 0.6)
+  if (kind == "waves") return(list(terms = list(term), hyper = hyper))
+  list(
+    terms = list(columns_term(cbind(1, rnorm(n)), 5:6, mean = c(0.3, -0.2)), term), hyper = c(hyper, sd0 = 2, sd1 = 0.7)
   )
 }
 
