@@ -348,3 +348,11 @@ level_text <- function(x) {
 first_choice <- function(x, choices, arg) {
   if (identical(x, choices)) choices[1L] else check_choice(x, choices, arg)
 }
+
+#' What a generic of ours does with objects of other packages, whose generic of the same name it hides where it is
+#' attached later: it hands them over
+#' @noRd
+generic_elsewhere <- function(name, package, x, ...) {
+  if (isNamespaceLoaded(package)) return(getExportedValue(package, name)(x, ...))
+  stop_galvi("argument", sprintf("%s() is for fits of galvi(), not for %s.", name, describe(x)))
+}

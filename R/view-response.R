@@ -131,9 +131,14 @@ response_sd <- function(fit, marginals) {
 
 #' E[y | eta] is monotone in eta, so its quantiles are transformed quantiles of eta
 #' @noRd
-response_limits <- function(fit, marginals, level) {
-  if (n_predictors(fit) > 1L) return(limits_of_all(fit, marginals, level))
-  limits_of(fit, marginals, level, response_given)
+response_limits <- function(fit, marginals, level) mean_quantiles(fit, marginals, tails(level))
+
+#' @param probs As in quantiles_of().
+#' @return N x length(probs).
+#' @noRd
+mean_quantiles <- function(fit, marginals, probs) {
+  if (n_predictors(fit) > 1L) return(mean_quantiles_of_all(fit, marginals, probs))
+  quantiles_of(fit, marginals, probs, response_given)
 }
 
 #' E[y | eta]: the mean under a q without variance
@@ -170,19 +175,23 @@ drop_latent <- function(x) if (ncol(x) == 1L) as.vector(x) else x
 
 #' Of eta, K = 1: N x 2
 #' @noRd
-credible_limits <- function(marginals, level) {
+credible_limits <- function(marginals, level) latent_quantiles(marginals, tails(level))
+
+#' Of eta, K = 1: N x length(probs)
+#' @noRd
+latent_quantiles <- function(marginals, probs) {
   states <- marginals$states
-  if (!is.null(marginals$points)) return(point_quantiles(marginals$points, tails(level)))
+  if (!is.null(marginals$points)) return(point_quantiles(marginals$points, probs))
   if (is.null(states)) {
     sd <- sqrt(marginals$variance[, 1L])
-    return(outer(sd, stats::qnorm(tails(level))) + marginals$mean[, 1L])
+    return(outer(sd, stats::qnorm(probs)) + marginals$mean[, 1L])
   }
   n <- nrow(marginals$mean)
   each <- function(f) matrix(vapply(states, f, numeric(n)), n)
   mean <- each(function(state) state$mean[, 1L])
   sd <- sqrt(each(function(state) state$variance[, 1L]))
   weight <- each(function(state) rep_len(state$weight, n))
-  matrix(vapply(tails(level), function(p) normal_mixture_quantile(mean, sd, weight, p), numeric(n)), n)
+  matrix(vapply(probs, function(p) normal_mixture_quantile(mean, sd, weight, p), numeric(n)), n)
 }
 
 with_limits <- function(fit, limits) {
