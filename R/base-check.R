@@ -356,3 +356,15 @@ generic_elsewhere <- function(name, package, x, ...) {
   if (isNamespaceLoaded(package)) return(getExportedValue(package, name)(x, ...))
   stop_galvi("argument", sprintf("%s() is for fits of galvi(), not for %s.", name, describe(x)))
 }
+
+#' The value of an expression with a seed of its own; the state of the random numbers stays what it was. NULL: no seed.
+#' @noRd
+with_seed <- function(seed, expr) {
+  if (is.null(seed)) return(expr)
+  old <- get0(".Random.seed", globalenv(), inherits = FALSE)
+  on.exit(if (is.null(old)) rm(".Random.seed", envir = globalenv()) else {
+    assign(".Random.seed", old, envir = globalenv())
+  })
+  set.seed(seed)
+  expr
+}
