@@ -353,7 +353,10 @@ first_choice <- function(x, choices, arg) {
 #' attached later: it hands them over
 #' @noRd
 generic_elsewhere <- function(name, package, x, ...) {
-  if (isNamespaceLoaded(package)) return(getExportedValue(package, name)(x, ...))
+  if (isNamespaceLoaded(package)) {
+    # called from here, it would find our method again
+    return(do.call(getExportedValue(package, name), list(x, ...), quote = TRUE, envir = globalenv()))
+  }
   stop_galvi("argument", sprintf("%s() is for fits of galvi(), not for %s.", name, describe(x)))
 }
 

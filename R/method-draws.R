@@ -32,11 +32,11 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
   }
   classes <- has_classes(object)
   f <- function(fit, target, eta) {
-    known <- list(mean = eta, variance = 0 * eta)
+    known <- given_latent(fit, target, eta)
     if (classes) return(class_probabilities(fit, known))
     if (is_mixed(object$family)) number_given(fit, eta) else response_mean(fit, known)
   }
-  over_draws(object, draws_target(object, newdata, re_formula), ndraws, f, if (classes) response_levels(object))
+  over_draws(object, draws_target(object, newdata, re_formula, averages = TRUE), ndraws, f, if (classes) response_levels(object))
 }
 
 #' @rdname draws

@@ -3,7 +3,8 @@
 predict_prob <- function(fit, target, options) {
   levels <- check_classes(fit, "prob")
   marginals <- latent_marginals(fit, target)
-  if (!has_classes(fit)) return(two_probabilities(fit, marginals, levels))
+  if (!has_classes(fit)) return(two_probabilities(fit, target, marginals, levels))
+  if (options$se.fit) check_population(fit, target, "`se.fit = TRUE`")
   if (!options$se.fit) return(list(fit = class_probabilities(fit, marginals)))
   moments <- class_moments(fit, marginals)
   list(fit = moments$mean, se.fit = moments$sd)
@@ -11,9 +12,9 @@ predict_prob <- function(fit, target, options) {
 
 #' For a binomial family, whose second level is the success. Both columns are accurate where they are small.
 #' @noRd
-two_probabilities <- function(fit, marginals, levels) {
+two_probabilities <- function(fit, target, marginals, levels) {
   both <- exp(cbind(response_moment(fit, marginals, "log_rest"), response_moment(fit, marginals, "log_mean")))
-  sd <- sqrt(response_moment(fit, marginals, "mean_variance"))
+  sd <- mean_sd(fit, target, marginals)
   name <- function(x) `colnames<-`(x, levels)
   list(fit = name(both / rowSums(both)), se.fit = name(cbind(sd, sd)))
 }

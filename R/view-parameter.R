@@ -5,9 +5,11 @@
 predict_parameter <- function(view, target, options) {
   marginals <- latent_marginals(view, target)
   result <- list(fit = response_moment(view, marginals, "mean"))
-  if (options$se.fit) result$se.fit <- sqrt(response_moment(view, marginals, "mean_variance"))
+  if (options$se.fit) result$se.fit <- mean_sd(view, target, marginals)
   if (options$interval == "credible") {
-    limits <- view$family$linkinv(credible_limits(marginals, options$level))
+    limits <- if (is.null(target$averaged)) view$family$linkinv(credible_limits(marginals, options$level)) else {
+      mean_limits(view, target, marginals, options$level)
+    }
     result$fit <- with_limits(result$fit, limits)
   }
   result

@@ -200,7 +200,10 @@ quantiles_of <- function(fit, marginals, probs, f) {
   states <- marginal_states(fit, marginals)
   views <- lapply(states, function(state) at_hyper(fit, state$hyper))
   P <- length(probs)
-  at <- function(view, columns) matrix(unlist(lapply(columns, function(j) f(view, eta[, j], rows))), length(rows))
+  at <- function(view, columns) {
+    x <- lapply(columns, function(j) f(view, eta[, j], rows))
+    matrix(as.numeric(unlist(x)), length(rows), length(columns))
+  }
   ends <- lapply(views, at, c(1L, P))
   alike <- vapply(ends, function(x) isTRUE(all.equal(x, ends[[1L]], tolerance = 1e-12)), NA)
   if (all(alike)) {
