@@ -173,7 +173,7 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
 repeat_rows <- function(target, times) {
   again <- rep(seq_len(target$n), times)
   target <- take_row_numbers(target, again)
-  target$averaged <- lapply(target$averaged, lapply, part_rows, again)
+  if (!is.null(target$averaged)) target$averaged <- lapply(target$averaged, lapply, part_rows, again)
   target$n <- length(again)
   target
 }

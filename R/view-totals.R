@@ -82,7 +82,7 @@ target_rows <- function(target, at) {
     term <- subset_rows(list(term[names(term) != "extension"]), at)[[1L]]
     if (is.null(extension)) term else c(term, list(extension = extension))
   })
-  target$averaged <- if (!is.null(target$averaged)) lapply(target$averaged, lapply, part_rows, at)
+  if (!is.null(target$averaged)) target$averaged <- lapply(target$averaged, lapply, part_rows, at)
   target["marginals"] <- list(NULL)
   target["omitted"] <- list(NULL)
   target$names <- as.character(at)
@@ -113,17 +113,15 @@ total_of <- function(fit, target, marginals, weight, probs) {
   weights <- state_weights(fit)
   mean <- sum(weights * each("mean"))
   sd <- sqrt(sum(weights * (each("variance") + (each("mean") - mean)^2)))
-  if (form == "identity") {
+  quantiles <- function(mean, sd) {
     one <- function(x) matrix(x, 1L)
-    limits <- vapply(probs, function(p) {
-      normal_mixture_quantile(one(each("mean")), one(sqrt(each("variance"))), weights, p)
-    }, 0)
-    return(list(sd = sd, limits = limits))
+    vapply(probs, function(p) normal_mixture_quantile(one(mean), one(sd), weights, p), 0)
   }
-  # positive sums of log-normal variables are nearly one
-  if (any(weight < 0) || mean <= 0) return(c(list(sd = sd), drawn()["limits"]))
-  spread <- sqrt(log1p((sd / mean)^2))
-  list(sd = sd, limits = exp(log(mean) - spread^2 / 2 + spread * stats::qnorm(probs)))
+  if (form == "identity") return(list(sd = sd, limits = quantiles(each("mean"), sqrt(each("variance")))))
+  # at each state a sum of log-normal variables with positive weights is nearly one
+  if (any(weight < 0) || any(each("mean") <= 0)) return(c(list(sd = sd), drawn()["limits"]))
+  spread <- sqrt(log1p(each("variance") / each("mean")^2))
+  list(sd = sd, limits = exp(quantiles(log(each("mean")) - spread^2 / 2, spread)))
 }
 
 #' Is the mean response given eta eta itself, or proportional to its exponential? NULL for neither
