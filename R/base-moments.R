@@ -174,8 +174,8 @@ weighted_quantiles <- function(values, weights, probs) {
 #' The density of weighted values at zero, by a local Gaussian
 #'
 #' The local likelihood estimate with a log-quadratic density and a Gaussian kernel has a closed form: the kernel's
-#' share, mean and variance are those of a product of two normal densities (Hjort and Jones 1996, Annals of Statistics 24,
-#' 1619-1647). It is exact for a normal distribution whatever the width of the kernel, so that this may be wide.
+#' share, mean and variance are those of a product of two normal densities (Hjort and Jones 1996, Annals of Statistics
+#' 24, 1619-1647). It is exact for a normal distribution whatever the width of the kernel, so that this may be wide.
 #' @noRd
 local_density <- function(values, weights) {
   weights <- weights / sum(weights)

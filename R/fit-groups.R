@@ -1,4 +1,5 @@
-# Effects of groups in rows, as functions of the hyperparameters: list(spec, group: n x h, effect: n x h, weight: n x h).
+# Effects of groups in rows, as functions of the hyperparameters: list(spec, group: n x h, effect: n x h, weight: n x
+# h).
 
 #' Variances of the effects of unobserved groups in rows, at each point: n x S
 #' @noRd
@@ -18,8 +19,8 @@ new_variances <- function(part, hyper) {
   pmax(variance, 0)
 }
 
-#' A term's effects of a group, as sums of its nodes in rows: list(spec, group, effect: which effect, or copy, each node
-#' is; weight: n x h)
+#' A term's effects of a group, as sums of its nodes in rows: list(spec, group, effect: which effect, or copy, each
+#' node is; weight: n x h)
 #' @noRd
 group_part <- function(spec, row) {
   node <- as.matrix(row$node)

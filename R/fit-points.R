@@ -90,7 +90,8 @@ weighted_moments <- function(x, weight) {
 
 # `points` of marginals: what gives eta at all points. A list of `W`: for each latent value rows x coefficients; `new`:
 # for each latent value the parts of rows in groups that were not observed, or NULL; `averaged`: parts of groups over
-# which means are taken (R/view-groups.R), or not there; `offset`: rows x K; and `coefficients`, `hyper` (points x all hyperparameters) and `weight` of the fit.
+# which means are taken (R/view-groups.R), or not there; `offset`: rows x K; and `coefficients`, `hyper` (points x all
+# hyperparameters) and `weight` of the fit.
 
 #' @param rows As in a target: for each predictor a list of terms.
 #' @param term NULL, or the number of the only term that counts.

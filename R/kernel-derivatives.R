@@ -47,8 +47,8 @@ check_differentiable <- function(kernel, order, label) {
 
 rough_kernels <- c(
   matern12 = paste(
-    "whose functions have no derivative anywhere, as those of Brownian motion: matern32() has one of order 1, matern52()",
-    "and se() also of order 2"
+    "whose functions have no derivative anywhere, as those of Brownian motion: matern32() has one of order 1,",
+    "matern52() and se() also of order 2"
   ),
   white = "which is independent noise at each place, without a derivative"
 )

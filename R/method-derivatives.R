@@ -1,17 +1,18 @@
-# Questions about the shape of a gp() of one input, with the columns of gratia: its derivatives, and differences between
-# the levels of `by`.
+# Questions about the shape of a gp() of one input, with the columns of gratia: its derivatives, and differences
+# between the levels of `by`.
 
 #' Derivatives of smooth functions
 #'
-#' The posterior of the first or second derivative of a [gp()] of one input, along it: where does the function rise, and
-#' where does it turn? It is exact: the derivative of a Gaussian process is one, whose covariances are derivatives of the
-#' kernel.
+#' The posterior of the first or second derivative of a [gp()] of one input, along it: where does the function rise,
+#' and where does it turn? It is exact: the derivative of a Gaussian process is one, whose covariances are derivatives
+#' of the kernel.
 #'
 #' @details
 #' Derivatives are those of a full `gp()` (also where its states are a chain) with the kernels [se()],
-#' [rational_quadratic()], [matern52()], [periodic()] and [cosine()], of first order also [matern32()], and their sums and
-#' products. Functions with the kernel [matern12()] have none. They are on the scale of the linear predictor, per unit of
-#' the input. With a factor `by` there are those of each level. A function and its centred version have the same.
+#' [rational_quadratic()], [matern52()], [periodic()] and [cosine()], of first order also [matern32()], and their sums
+#' and products. Functions with the kernel [matern12()] have none. They are on the scale of the linear predictor, per
+#' unit of the input. With a factor `by` there are those of each level. A function and its centred version have the
+#' same.
 #'
 #' @param object A fit of [galvi()].
 #' @param select Names of terms, such as `"gp(x)"`; NULL (the default) for all `gp()` of one input.
@@ -23,15 +24,15 @@
 #'   derivative with the probability `level`.
 #' @param level Probability, between 0 and 1.
 #' @param ... Must be empty.
-#' @return A data frame with columns `.smooth`, the term; `.by`, the name of the factor or NA; `.fs`, NA; `.derivative`,
-#'   `.se`, its posterior mean and standard deviation; `.crit`, the number of standard deviations to the limits;
-#'   `.lower_ci`, `.upper_ci`; and the variables. The critical value of a band is found from 10,000 draws, the same at
-#'   every call.
+#' @return A data frame with columns `.smooth`, the term; `.by`, the name of the factor or NA; `.fs`, NA;
+#'   `.derivative`, `.se`, its posterior mean and standard deviation; `.crit`, the number of standard deviations to the
+#'   limits; `.lower_ci`, `.upper_ci`; and the variables. The critical value of a band is found from 10,000 draws, the
+#'   same at every call.
 #' @section Errors:
-#' `galvi_error_argument` if a term is not there, has several inputs, no derivative, or is an approximation with inducing
-#' points or neighbours; or if another argument is not as described.
-#' @seealso [difference_smooths()]; [predict.galvi()] with `type = "terms"` for the functions. If gratia is loaded too, its
-#'   function of this name finds this method.
+#' `galvi_error_argument` if a term is not there, has several inputs, no derivative, or is an approximation with
+#' inducing points or neighbours; or if another argument is not as described.
+#' @seealso [difference_smooths()]; [predict.galvi()] with `type = "terms"` for the functions. If gratia is loaded too,
+#'   its function of this name finds this method.
 #' @family questions
 #' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- galvi(accel ~ gp(times), data = MASS::mcycle)

@@ -1,19 +1,19 @@
 #' Differences between smooth functions of the levels of a factor
 #'
-#' The posterior of the difference between the functions of two levels in a term `gp(x, by = f)`, along x, for all pairs
-#' of levels. It is that of their joint posterior.
+#' The posterior of the difference between the functions of two levels in a term `gp(x, by = f)`, along x, for all
+#' pairs of levels. It is that of their joint posterior.
 #'
 #' @param model A fit of [galvi()].
-#' @param select Names of terms, such as `"gp(x, by = f)"`; NULL (the default) for all `gp()` of one input with a factor
-#'   `by`.
+#' @param select Names of terms, such as `"gp(x, by = f)"`; NULL (the default) for all `gp()` of one input with a
+#'   factor `by`.
 #' @param n Number of values of the input, between the ends of the data.
-#' @param group_means If TRUE, add the difference of the fixed effect of the factor (a term `f` of the formula). FALSE, the
-#'   default, compares the functions alone; where these have mean zero (see [gp()]) that is their shape.
+#' @param group_means If TRUE, add the difference of the fixed effect of the factor (a term `f` of the formula). FALSE,
+#'   the default, compares the functions alone; where these have mean zero (see [gp()]) that is their shape.
 #' @param ci_level Probability of the intervals, between 0 and 1.
 #' @param ... Must be empty.
-#' @return A data frame with columns `.smooth`, the term; `.by`, the factor; `.level_1`, `.level_2`; `.diff` and `.se`, the
-#'   posterior mean and standard deviation of the function of the first level less that of the second, on the scale of the
-#'   linear predictor; `.lower_ci`, `.upper_ci`; and the input.
+#' @return A data frame with columns `.smooth`, the term; `.by`, the factor; `.level_1`, `.level_2`; `.diff` and `.se`,
+#'   the posterior mean and standard deviation of the function of the first level less that of the second, on the scale
+#'   of the linear predictor; `.lower_ci`, `.upper_ci`; and the input.
 #' @section Errors:
 #' `galvi_error_argument` if a term is not there or has no factor `by`, or another argument is not as described.
 #' @seealso [derivatives()]. If gratia is loaded too, its function of this name finds this method.
@@ -53,7 +53,8 @@ differences_of <- function(view, spec, n, group_means, level) {
   rows <- lapply(subset_rows(view$model$designs[[1L]], rep(1L, size)), blank)
   frame <- view$data[rep(1L, size), , drop = FALSE]
   frame[[variable_name(spec$inputs[[1L]])]] <- places$shown[[2L]]
-  frame[[by]] <- match_classes(places$shown[by], attr(view$design$frame_terms, "dataClasses"), view$design$xlevels)[[1L]]
+  classes <- attr(view$design$frame_terms, "dataClasses")
+  frame[[by]] <- match_classes(places$shown[by], classes, view$design$xlevels)[[1L]]
   rows[[match(spec$label, view$design$labels)]] <- spec_rows(spec, frame)
   fixed <- fixed_spec(view$design$specs)
   if (group_means && !is.null(fixed)) {

@@ -36,7 +36,8 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
     if (classes) return(class_probabilities(fit, known))
     if (is_mixed(object$family)) number_given(fit, eta) else response_mean(fit, known)
   }
-  over_draws(object, draws_target(object, newdata, re_formula, averages = TRUE), ndraws, f, if (classes) response_levels(object))
+  target <- draws_target(object, newdata, re_formula, averages = TRUE)
+  over_draws(object, target, ndraws, f, if (classes) response_levels(object))
 }
 
 #' @rdname draws

@@ -4,8 +4,9 @@
 
 #' The parameters of a fit that hypotheses may be about
 #'
-#' @return A list of list(kind: "fixed" or "hyper"; at: its position among coefficients, or in the table; root: is it the
-#'   square root of what the table has?; names: as brms has all of them, "b_x", the first that which messages show).
+#' @return A list of list(kind: "fixed" or "hyper"; at: its position among coefficients, or in the table; root: is it
+#'   the square root of what the table has?; names: as brms has all of them, "b_x", the first that which messages
+#'   show).
 #' @noRd
 known_parameters_of <- function(fit) {
   names <- rownames(vcov.galvi(fit))
@@ -133,8 +134,8 @@ read_hypothesis <- function(text, known) {
 }
 
 known_functions <- c(
-  "+", "-", "*", "/", "^", "(", "pi", "exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "abs", "plogis", "qlogis",
-  "pnorm", "qnorm", "sin", "cos", "tan", "tanh"
+  "+", "-", "*", "/", "^", "(", "pi", "exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "abs", "plogis",
+  "qlogis", "pnorm", "qnorm", "sin", "cos", "tan", "tanh"
 )
 
 #' Names of parameters become symbols, the longest first; all that is not a name or a number stays

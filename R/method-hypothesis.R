@@ -3,31 +3,32 @@
 #' Hypotheses about parameters
 #'
 #' The posterior of a function of parameters, such as `"x - 2 * z > 0"`: its mean, standard deviation and interval, the
-#' probability that it is on one side of zero, or the ratio of its posterior and prior densities at zero, with the columns
-#' that brms has.
+#' probability that it is on one side of zero, or the ratio of its posterior and prior densities at zero, with the
+#' columns that brms has.
 #'
 #' @details
 #' **What is computed.** A sum of coefficients is a normal variable, or a mixture of these, or one of weighted points,
 #' as [`vcov()`][coef.galvi] and `confint()` describe their posterior (`summary()` says which): nothing is drawn at
-#' random. Where the posterior is weighted points, so is that of every function of coefficients and hyperparameters. Other
-#' functions, and other fits' hyperparameters, take 10,000 draws (as [`as_draws()`][draws] makes them).
+#' random. Where the posterior is weighted points, so is that of every function of coefficients and hyperparameters.
+#' Other functions, and other fits' hyperparameters, take 10,000 draws (as [`as_draws()`][draws] makes them).
 #'
 #' **One side.** For `>` and `<`, `Post.Prob` is the posterior probability of the hypothesis and `Evid.Ratio` that over
 #' the probability of its opposite. The interval has `alpha` on either side (90 % by default).
 #'
 #' **Equality.** For `=`, `Evid.Ratio` is the Savage-Dickey ratio: the posterior density at zero over that of the prior
-#' (Dickey 1971). It is the Bayes factor of the hypothesis and depends on the width of the prior: under the weak default
-#' priors it favours zero, so type priors that you believe. `Post.Prob` is the probability of the hypothesis if it was one
-#' half before. Both are NA under a flat prior, and where the prior density of the function is not that of a normal
-#' variable: learned prior widths, functions that are not linear, other parameters than coefficients. The interval has
-#' `alpha / 2` on either side.
+#' (Dickey 1971). It is the Bayes factor of the hypothesis and depends on the width of the prior: under the weak
+#' default priors it favours zero, so type priors that you believe. `Post.Prob` is the probability of the hypothesis if
+#' it was one half before. Both are NA under a flat prior, and where the prior density of the function is not that of a
+#' normal variable: learned prior widths, functions that are not linear, other parameters than coefficients. At
+#' weighted points the posterior density is an estimate, within a few per cent. The interval has `alpha / 2` on either
+#' side.
 #'
-#' **Names.** Coefficients are named as in [coef()], or as brms has them: `Intercept` is `(Intercept)`; `factor(cyl)6` is
-#' also `factorcyl6`; `z:x` is also `x:z`; of other linear predictors `sigma_x`. Backticks are understood. With
+#' **Names.** Coefficients are named as in [coef()], or as brms has them: `Intercept` is `(Intercept)`; `factor(cyl)6`
+#' is also `factorcyl6`; `z:x` is also `x:z`; of other linear predictors `sigma_x`. Backticks are understood. With
 #' `class = "sd"` and `group = "g"`, names are those of effects, such as `Intercept`: `sd_g__Intercept` in full. Full
 #' names are understood in any class: `b_x`, `sd_g__x`, `cor_g__Intercept__x`, `sigma` (the standard deviation of a
-#' gaussian response), and the names in `fit$hyper`. Functions may be `exp`, `log`, `sqrt`, `abs`, `plogis` and others of
-#' one number.
+#' gaussian response), and the names in `fit$hyper`. Functions may be `exp`, `log`, `sqrt`, `abs`, `plogis` and others
+#' of one number.
 #'
 #' @param x A fit of [galvi()]; for `print()` the value of `hypothesis()`.
 #' @param hypothesis Text, one or more hypotheses, each with one of the signs `>`, `<` and `=`. Names of the vector
@@ -36,16 +37,16 @@
 #'   deviations and correlations of groups; `""` or NULL for full names.
 #' @param group The grouping factor for `class = "sd"` and `"cor"`, and for other scopes than `"standard"`.
 #' @param scope `"standard"` (the default); `"ranef"`, in which names are effects of each level of `group`, as
-#'   [`ranef()`][ranef.galvi] has them; or `"coef"`, in which the fixed effect is added. Hypotheses about levels must be
-#'   linear.
+#'   [`ranef()`][ranef.galvi] has them; or `"coef"`, in which the fixed effect is added. Hypotheses about levels must
+#'   be linear.
 #' @param alpha Probability beyond the limits of an interval, between 0 and 1, see Details.
 #' @param seed NULL, or a number for [set.seed()] where draws are needed; the state of the random number generator is
 #'   restored.
 #' @param digits,... For `print()`: number of decimals; `...` must be empty.
 #' @return A list of class `galvi_hypothesis`: `hypothesis`, a data frame with columns `Hypothesis`, `Estimate`,
 #'   `Est.Error`, `CI.Lower`, `CI.Upper`, `Evid.Ratio`, `Post.Prob` and `Star` (`"*"` if a one-sided hypothesis has a
-#'   probability above 1 - `alpha`, or if zero is outside the interval of a two-sided one), before them `Group`, the level,
-#'   for other scopes; `class`; `alpha`.
+#'   probability above 1 - `alpha`, or if zero is outside the interval of a two-sided one), before them `Group`, the
+#'   level, for other scopes; `class`; `alpha`.
 #' @section Errors:
 #' `galvi_error_argument` if a hypothesis cannot be read or names what is not there (the message lists what is), or
 #' another argument is not as described.
@@ -239,8 +240,8 @@ about_levels <- function(fit, texts, group, scope) {
 
 #' The effects of a group's levels in the predictor that has them, and the fixed effects of these names
 #'
-#' @return list(view, levels, specs: the terms; names: of each effect, its aliases; of: for each effect list(spec, effect)
-#'   for each term that has it; fixed: the column of its fixed effect, or NA).
+#' @return list(view, levels, specs: the terms; names: of each effect, its aliases; of: for each effect list(spec,
+#'   effect) for each term that has it; fixed: the column of its fixed effect, or NA).
 #' @noRd
 level_effects <- function(fit, group) {
   views <- predictors(fit)
@@ -372,7 +373,8 @@ print.galvi_hypothesis <- function(x, digits = 2, ...) {
   cat(sprintf("Hypothesis tests%s\n", if (nzchar(x$class)) paste(" for class", x$class) else ""))
   print(table, quote = FALSE)
   percent <- function(p) paste0(format(100 * p), "%")
-  cat(sprintf("CI: %s for one-sided and %s for two-sided hypotheses.\n", percent(1 - 2 * x$alpha), percent(1 - x$alpha)))
+  cat(sprintf("CI: %s for one-sided and %s for two-sided hypotheses.\n", percent(1 - 2 * x$alpha),
+    percent(1 - x$alpha)))
   cat(sprintf("*: the probability of a one-sided hypothesis exceeds %s; 0 is outside the CI of a two-sided one.\n",
     percent(1 - x$alpha)))
   if (any(grepl("= 0$", table$Hypothesis)) || anyNA(table$Evid.Ratio)) {

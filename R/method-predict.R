@@ -1,8 +1,8 @@
 #' Predictions from a fitted model
 #'
-#' Predicted means, class probabilities, quantiles, densities and survival probabilities, with standard errors, credible
-#' intervals and prediction intervals, at the observations or at new data. All of them are averages over the posterior
-#' of the linear predictor, not values at its mean.
+#' Predicted means, class probabilities, quantiles, densities and survival probabilities, with standard errors,
+#' credible intervals and prediction intervals, at the observations or at new data. All of them are averages over the
+#' posterior of the linear predictor, not values at its mean.
 #'
 #' @details
 #' **Types of prediction.**
@@ -23,36 +23,36 @@
 #'   former is also the probability of exceeding a threshold.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles and prediction intervals are for as many
-#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read. Quantiles,
-#' `q` and `times` are in the units of the response as it was given: counts of successes for `cbind(successes,
-#' failures)`, proportions for a proportion.
+#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read.
+#' Quantiles, `q` and `times` are in the units of the response as it was given: counts of successes for
+#' `cbind(successes, failures)`, proportions for a proportion.
 #' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
 #'
 #' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`), for a probability given
-#' eta (`"survival"`, `"cdf"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where `fit`
-#' is the posterior median of this quantile; a prediction interval is for a new response. Both have equal tails.
+#' eta (`"survival"`, `"cdf"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where
+#' `fit` is the posterior median of this quantile; a prediction interval is for a new response. Both have equal tails.
 #' Responses with several classes have neither, except for the linear predictor of an ordinal response; use `se.fit`.
 #'
 #' **Terms.** `exclude` leaves out terms, and `terms` all but those it names, as in `mgcv::predict.gam()`: they add
-#' nothing to the mean and the variance of eta, and `newdata` does not need their variables. With `terms`, the intercept
-#' too is left out unless it is named. The offset is always included. The names are those of the columns of
-#' `type = "terms"`, which then has the chosen columns only, and `"(Intercept)"`; `(1 | g)` may be named like this or as
-#' `iid(g)`, and terms of another linear predictor as `sigma_x`.
+#' nothing to the mean and the variance of eta, and `newdata` does not need their variables. With `terms`, the
+#' intercept too is left out unless it is named. The offset is always included. The names are those of the columns of
+#' `type = "terms"`, which then has the chosen columns only, and `"(Intercept)"`; `(1 | g)` may be named like this or
+#' as `iid(g)`, and terms of another linear predictor as `sigma_x`.
 #'
 #' **Averages over groups.** With `re_formula = "integrate"` the mean response is that of a population whose groups
 #' differ: E\[h(eta + b)\] over the effects b of a group, where eta has none and h is the inverse link, and so are
-#' probabilities (`"prob"`, `"survival"`, `"cdf"`). With a nonlinear link it is not h(eta), the mean of the average group,
-#' which `re_formula = NA` predicts. `newdata` needs no grouping variables. `se.fit` and credible intervals are of this
-#' mean, a function of the fixed effects and the variances of the groups: they do not include the differences between
-#' groups. A prediction interval, `"quantile"` and `"density"` are for a new response of a new group; `"link"` and
-#' `"terms"` are those of the average group.
+#' probabilities (`"prob"`, `"survival"`, `"cdf"`). With a nonlinear link it is not h(eta), the mean of the average
+#' group, which `re_formula = NA` predicts. `newdata` needs no grouping variables. `se.fit` and credible intervals are
+#' of this mean, a function of the fixed effects and the variances of the groups: they do not include the differences
+#' between groups. A prediction interval, `"quantile"` and `"density"` are for a new response of a new group; `"link"`
+#' and `"terms"` are those of the average group.
 #'
-#' **Totals.** `aggregate = area ~ year` gives the sum of area times the mean response over the rows of each year, such as
-#' an index of abundance, and `aggregate = ~ year` sums means; several variables are joined by `+`. `se.fit` and
+#' **Totals.** `aggregate = area ~ year` gives the sum of area times the mean response over the rows of each year, such
+#' as an index of abundance, and `aggregate = ~ year` sums means; several variables are joined by `+`. `se.fit` and
 #' `interval = "credible"` allow for what the rows share: exactly for identity links, at weighted points (see
 #' [coef()][coef.galvi]), and for the standard deviation with log links, where the interval is that of a log-normal
-#' variable with the same moments; elsewhere from 1,000 joint draws, the same at every call. Rows with missing values are
-#' left out.
+#' variable with the same moments; elsewhere from 1,000 joint draws, the same at every call. Rows with missing values
+#' are left out.
 #'
 #' **Large means.** With a log link E\[y\] is exp(mean + variance / 2) of the linear predictor. Where this exceeds the
 #' largest number it is `Inf`, with a warning. Use the quantiles or the linear predictor instead.
@@ -90,12 +90,12 @@
 #' @return Predictions in the order of the rows, with their row names:
 #' * a vector; a matrix with a column per class, latent value, term, quantile or time where the type has several; for
 #'   `"terms"` with several latent values an array, rows x terms x latent values;
-#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for `"survival"`, `"cdf"` and `"quantile"` an array,
-#'   rows x times or probabilities x these three;
-#' * with `se.fit` or `covariance`, a list of `fit`, `se.fit` (of the same shape) and `covariance`, a square matrix (for
-#'   several latent values a list of them);
-#' * with `aggregate`, a data frame with a row for each group: its variables, `fit` and, where asked for, `se.fit`, `lwr`
-#'   and `upr`.
+#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for `"survival"`, `"cdf"` and `"quantile"` an
+#'   array, rows x times or probabilities x these three;
+#' * with `se.fit` or `covariance`, a list of `fit`, `se.fit` (of the same shape) and `covariance`, a square matrix
+#'   (for several latent values a list of them);
+#' * with `aggregate`, a data frame with a row for each group: its variables, `fit` and, where asked for, `se.fit`,
+#'   `lwr` and `upr`.
 #' @section Errors:
 #' `galvi_error_argument` if an argument is not as described or is not available for the type or the family;
 #' `galvi_error_newdata` if `newdata` lacks a variable, or if a variable has another type or a new level (except in

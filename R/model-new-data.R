@@ -52,9 +52,10 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
     }
     without_effects(as_newdata_error(spec_rows(spec, whole)), kept, n, spec)
   }, specs, kept, known), specs, all_kept, known)
-  averaged <- if (!is.null(attr(kept, "averaged"))) Map(function(specs, averaged) lapply(specs[averaged], function(spec) {
-    group_part(spec, as_newdata_error(spec_rows(spec, whole)))
-  }), specs, attr(kept, "averaged"))
+  part_of <- function(spec) group_part(spec, as_newdata_error(spec_rows(spec, whole)))
+  averaged <- if (!is.null(attr(kept, "averaged"))) {
+    Map(function(specs, averaged) lapply(specs[averaged], part_of), specs, attr(kept, "averaged"))
+  }
   out <- list(
     rows = rows, averaged = averaged, offset = or_else(design$level, 0) + as_newdata_error(
       frame_offset(frame, design$response$latents)

@@ -6,15 +6,15 @@
 #' the columns that brms has. They come from the posterior itself, by quantiles: nothing is drawn at random.
 #'
 #' @details
-#' **Values.** Numbers are kept at their means; factors, text and logicals at their first level, and so is a number that
-#' the formula turns into a factor, as in `factor(cyl)`. Along a number there are `resolution` values between its ends,
-#' along a factor its levels; a number of two values counts as a factor. Of two variables, `"x:z"`, the first is along
-#' the axis, and the second has its levels or, if it is a number, its mean and one standard deviation to either side. For
-#' more variables give `conditions`. Offsets are zero: with a log link means are rates per unit of exposure.
+#' **Values.** Numbers are kept at their means; factors, text and logicals at their first level, and so is a number
+#' that the formula turns into a factor, as in `factor(cyl)`. Along a number there are `resolution` values between its
+#' ends, along a factor its levels; a number of two values counts as a factor. Of two variables, `"x:z"`, the first is
+#' along the axis, and the second has its levels or, if it is a number, its mean and one standard deviation to either
+#' side. For more variables give `conditions`. Offsets are zero: with a log link means are rates per unit of exposure.
 #'
-#' **Groups.** By default random effects are those of an average group, zero. `re_formula = NULL`, or a formula, includes
-#' the effects of the groups that `conditions` names; groups that it does not name keep zero. So do regions of [gmrf()]
-#' and units of [rr()].
+#' **Groups.** By default random effects are those of an average group, zero. `re_formula = NULL`, or a formula,
+#' includes the effects of the groups that `conditions` names; groups that it does not name keep zero. So do regions of
+#' [gmrf()] and units of [rr()].
 #'
 #' **Estimates.** `method = "posterior_epred"` is about the mean response given the linear predictors (of one trial, if
 #' the response counts successes), `"posterior_linpred"` about the linear predictor, `"posterior_predict"` about a new
@@ -22,15 +22,15 @@
 #' for a normal distribution it is the standard deviation); with `robust = FALSE` the mean and the standard deviation.
 #' `lower__` and `upper__` are quantiles.
 #'
-#' Responses of several classes have a row for each class, which is named in `cats__` and `effect2__`. Medians, deviations
-#' and limits of their probabilities are those of the beta distributions with the posterior means and standard deviations
-#' of the probabilities.
+#' Responses of several classes have a row for each class, which is named in `cats__` and `effect2__`. Medians,
+#' deviations and limits of their probabilities are those of the beta distributions with the posterior means and
+#' standard deviations of the probabilities.
 #'
 #' @param x A fit of [galvi()]; for `print()` and `plot()` the value of `conditional_effects()`.
-#' @param effects Names of variables, such as `"x"`, or of two of them joined by a colon, `"x:z"`. NULL, the default, for
-#'   all variables of the fixed effects and of other terms but groups and regions, and their interactions of two.
-#' @param conditions NULL, or a data frame of values of other variables: a row for each set of conditions, which `cond__`
-#'   names by its row name (or by a column `cond__` that the data frame has).
+#' @param effects Names of variables, such as `"x"`, or of two of them joined by a colon, `"x:z"`. NULL, the default,
+#'   for all variables of the fixed effects and of other terms but groups and regions, and their interactions of two.
+#' @param conditions NULL, or a data frame of values of other variables: a row for each set of conditions, which
+#'   `cond__` names by its row name (or by a column `cond__` that the data frame has).
 #' @param re_formula Which group effects to include: NA (the default) for none, NULL for all, or a formula with some of
 #'   them, see Details.
 #' @param prob Probability of the intervals, between 0 and 1.
@@ -42,8 +42,8 @@
 #' @param ask,main,xlab,ylab,xlim,ylim,col As in [plot.galvi()].
 #' @param digits Number of significant digits.
 #' @param ... Must be empty.
-#' @return `conditional_effects()`: a list of class `galvi_conditional_effects` with a data frame for each effect, named
-#'   by it. Columns are the variables of the effect, the values of the others, `cond__`, `effect1__` and (for two
+#' @return `conditional_effects()`: a list of class `galvi_conditional_effects` with a data frame for each effect,
+#'   named by it. Columns are the variables of the effect, the values of the others, `cond__`, `effect1__` and (for two
 #'   variables) `effect2__`, where numbers are rounded to two digits and factors; `cats__` for classes; `estimate__`,
 #'   `se__`, `lower__`, `upper__`. Their attribute `effects` has the names of the variables.
 #'
@@ -53,7 +53,8 @@
 #' `galvi_error_argument` if an effect or a condition is not a variable of the model (the message lists what there is),
 #' or another argument is not as described.
 #' @seealso [plot.galvi()], whose `terms` are these effects; [predict.galvi()] for predictions at any data;
-#'   [hypothesis()] for questions about coefficients. If brms is loaded too, its function of this name finds this method.
+#'   [hypothesis()] for questions about coefficients. If brms is loaded too, its function of this name finds this
+#'   method.
 #' @family questions
 #' @examples
 #' fit <- galvi(mpg ~ wt * factor(am) + log(hp), data = mtcars)

@@ -1,6 +1,6 @@
 # Averages over groups: the mean response of a population whose groups differ, E_b h(eta + b), where eta has no group
-# effects and b ~ N(0, z'Sigma z) is the sum of those of a group that was not observed. Its uncertainty is that of eta and
-# of the hyperparameters alone.
+# effects and b ~ N(0, z'Sigma z) is the sum of those of a group that was not observed. Its uncertainty is that of eta
+# and of the hyperparameters alone.
 
 #' What a prediction includes, as kept_effects() and kept_terms() have it
 #'

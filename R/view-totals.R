@@ -31,7 +31,9 @@ read_aggregate <- function(aggregate, data, env) {
   if (length(bad)) {
     stop_galvi("argument", sprintf("`aggregate`: `%s` must have a value for each row, without NA.", bad[1L]))
   }
-  if (!length(groups)) return(list(weight = weight, index = rep(1L, nrow(data)), table = data.frame(row.names = "total")))
+  if (!length(groups)) {
+    return(list(weight = weight, index = rep(1L, nrow(data)), table = data.frame(row.names = "total")))
+  }
   table <- structure(table, class = "data.frame", row.names = .set_row_names(nrow(data)))
   order <- do.call(order, unname(as.list(table)))
   key <- do.call(paste, c(unname(lapply(table, function(x) match(x, unique(x)))), sep = "."))
@@ -167,8 +169,8 @@ totals_at_points <- function(fit, points, weight) {
 drawn_totals <- function(fit, target, weight) {
   if (is_full(fit$model) && target$n > most_in_covariance) {
     stop_galvi("argument", sprintf(paste(
-      "`aggregate`: a group has %s rows, and with a full gp() joint draws need their covariance matrix, which is formed",
-      "for at most %s. Leave `se.fit` and `interval` out, or fit gp(inducing = )."
+      "`aggregate`: a group has %s rows, and with a full gp() joint draws need their covariance matrix, which is",
+      "formed for at most %s. Leave `se.fit` and `interval` out, or fit gp(inducing = )."
     ), whole_words(target$n), whole_words(most_in_covariance)))
   }
   with_seed(1, drop(over_draws(fit, target, total_draws, function(view, target, eta) {
