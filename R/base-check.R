@@ -348,3 +348,26 @@ level_text <- function(x) {
 first_choice <- function(x, choices, arg) {
   if (identical(x, choices)) choices[1L] else check_choice(x, choices, arg)
 }
+
+#' What a generic of ours does with objects of other packages, whose generic of the same name it hides where it is
+#' attached later: it hands them over
+#' @noRd
+generic_elsewhere <- function(name, package, x, ...) {
+  if (isNamespaceLoaded(package)) {
+    # called from here, it would find our method again
+    return(do.call(getExportedValue(package, name), list(x, ...), quote = TRUE, envir = globalenv()))
+  }
+  stop_galvi("argument", sprintf("%s() is for fits of galvi(), not for %s.", name, describe(x)))
+}
+
+#' The value of an expression with a seed of its own; the state of the random numbers stays what it was. NULL: no seed.
+#' @noRd
+with_seed <- function(seed, expr) {
+  if (is.null(seed)) return(expr)
+  old <- get0(".Random.seed", globalenv(), inherits = FALSE)
+  on.exit(if (is.null(old)) rm(".Random.seed", envir = globalenv()) else {
+    assign(".Random.seed", old, envir = globalenv())
+  })
+  set.seed(seed)
+  expr
+}

@@ -170,3 +170,24 @@ weighted_quantiles <- function(values, weights, probs) {
   }, numeric(length(probs)))
   matrix(out, nrow(values), length(probs), byrow = TRUE)
 }
+
+#' The density of weighted values at zero, by a local Gaussian
+#'
+#' The local likelihood estimate with a log-quadratic density and a Gaussian kernel has a closed form: the kernel's
+#' share, mean and variance are those of a product of two normal densities (Hjort and Jones 1996, Annals of Statistics
+#' 24, 1619-1647). It is exact for a normal distribution whatever the width of the kernel, so that this may be wide.
+#' @noRd
+local_density <- function(values, weights) {
+  weights <- weights / sum(weights)
+  centre <- sum(weights * values)
+  width <- 0.5 * sqrt(sum(weights * (values - centre)^2))
+  if (width == 0) return(if (centre == 0) Inf else 0)
+  x <- values / width
+  # the largest exponent first, so that far away nothing underflows
+  least <- min(x^2) / 2
+  kernel <- weights * exp(least - x^2 / 2)
+  share <- sum(kernel)
+  mean <- sum(kernel * x) / share
+  variance <- sum(kernel * (x - mean)^2) / share
+  share * exp(-least - mean^2 / (2 * variance)) / sqrt(2 * pi * variance) / width
+}

@@ -237,7 +237,7 @@ sanitize_model_specific.galvi <- function(model, calling_function = "", ...) {
 get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = "response", ndraws = 2000,
                               re_formula = NULL, ...) {
   type <- check_choice(type, c("response", "link"), "type")
-  kept <- kept_effects(model$design, re_formula)
+  kept <- kept_in_prediction(model, re_formula)
   newdata <- as.data.frame(newdata)
   # rows with missing values are NA
   target <- new_target(model, newdata, kept = kept)
@@ -270,7 +270,7 @@ expected_draws <- function(fit, target, type, ndraws) {
   }
   draws <- over_draws(fit, target, ndraws, function(fit, target, eta) {
     if (type == "link") return(if (first) eta[, 1L] else eta)
-    given <- list(mean = eta, variance = 0 * eta)
+    given <- given_latent(fit, target, eta)
     if (has_classes(fit)) class_probabilities(fit, given) else response_mean(fit, given)
   }, names)
   lapply(seq_len(ndraws), function(i) {

@@ -98,7 +98,10 @@ prior_weight <- function(fit) {
     drop(A %*% without_prior(V, precision, gap))
   }
   posterior <- sqrt(pmax(rowSums((A %*% V) * A), 0))
-  prior <- as.vector(sqrt(drop(coding$A^2 %*% sd^2)) %o% sqrt(diag(compared)))
+  flat <- is.infinite(sd)
+  prior <- sqrt(drop(coding$A^2 %*% ifelse(flat, 0, sd^2)))
+  prior[rowSums(coding$A[, flat, drop = FALSE] != 0) > 0] <- Inf
+  prior <- as.vector(prior %o% sqrt(diag(compared)))
   out <- list(
     coefficient = coefficient_rows(fit, paste0(effect_prefix(fit$parameter), spec$columns)), open = rep(open, K),
     moved = abs(moved_by(open)) / posterior, typed = abs(moved_by(!open)) / posterior, narrow = posterior / prior

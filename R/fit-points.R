@@ -89,8 +89,9 @@ weighted_moments <- function(x, weight) {
 # ---- rows ----
 
 # `points` of marginals: what gives eta at all points. A list of `W`: for each latent value rows x coefficients; `new`:
-# for each latent value the parts of rows in groups that were not observed, or NULL; `offset`: rows x K; and
-# `coefficients`, `hyper` (points x all hyperparameters) and `weight` of the fit.
+# for each latent value the parts of rows in groups that were not observed, or NULL; `averaged`: parts of groups over
+# which means are taken (R/view-groups.R), or not there; `offset`: rows x K; and `coefficients`, `hyper` (points x all
+# hyperparameters) and `weight` of the fit.
 
 #' @param rows As in a target: for each predictor a list of terms.
 #' @param term NULL, or the number of the only term that counts.
@@ -165,18 +166,16 @@ own_specs <- function(fit, k) {
 point_rows <- function(points, at) {
   points$W <- lapply(points$W, function(W) W[at, , drop = FALSE])
   points$new <- lapply(points$new, function(new) {
-    lapply(new, function(part) {
-      own <- c("group", "effect", "weight")
-      part[own] <- lapply(part[own], function(x) x[at, , drop = FALSE])
-      part
-    })
+    lapply(new, part_rows, at)
   })
+  points$averaged <- lapply(points$averaged, lapply, part_rows, at)
   points$offset <- points$offset[at, , drop = FALSE]
   points
 }
 
 point_latent <- function(points, k) {
-  points[c("W", "new", "coefficients")] <- lapply(points[c("W", "new", "coefficients")], `[`, k)
+  own <- intersect(c("W", "new", "coefficients", "averaged"), names(points))
+  points[own] <- lapply(points[own], `[`, k)
   points$offset <- points$offset[, k, drop = FALSE]
   points
 }
@@ -194,37 +193,6 @@ eta_at_points <- function(points, k, z = even_normals(length(points$weight))) {
 
 # Evenly spread over the normal distribution, and over all pairs with the points' own numbers.
 even_normals <- function(S) stats::qnorm((0.5 + seq_len(S) * 0.7548776662466927) %% 1)
-
-#' Variances of the effects of unobserved groups in rows, at each point: n x S
-#' @noRd
-new_variances <- function(part, hyper) {
-  n <- nrow(part$group)
-  weight <- ifelse(is.na(part$group), 0, part$weight)
-  variance <- matrix(0, n, nrow(hyper))
-  root <- group_scale(part$spec, hyper)
-  for (a in seq_len(ncol(weight))) for (b in seq_len(ncol(weight))) {
-    product <- weight[, a] * weight[, b]
-    used <- which(product != 0)
-    for (e in unique(part$effect[used, a])) for (f in unique(part$effect[used, b])) {
-      own <- used[part$effect[used, a] == e & part$effect[used, b] == f]
-      variance[own, ] <- variance[own, ] + outer(product[own], root(e, f))
-    }
-  }
-  pmax(variance, 0)
-}
-
-#' Prior covariances of a group's effects: function(e, f) -> S numbers
-#' @noRd
-group_scale <- function(spec, hyper) {
-  if (!spec$type %in% bars) return(function(e, f) hyper[, spec$hyper$variance[1L]])
-  function(e, f) {
-    sds <- hyper[, spec$hyper$sd[e]] * hyper[, spec$hyper$sd[f]]
-    if (e == f) return(sds)
-    if (!length(spec$hyper$cor)) return(0 * sds)
-    pairs <- correlation_pairs(length(spec$columns))
-    sds * hyper[, spec$hyper$cor[which(pairs[, "column"] == min(e, f) & pairs[, "row"] == max(e, f))]]
-  }
-}
 
 #' Moments of eta: list(mean, variance), rows x K
 #' @noRd
@@ -282,7 +250,11 @@ by_point_rows <- function(points, f) {
 points_state <- function(points, at) {
   eta <- lapply(seq_along(points$W), function(k) as.vector(eta_at_points(points, k)))
   mean <- do.call(cbind, eta)
-  list(weight = 1, hyper = points$hyper, mean = mean, variance = 0 * mean, rows = at)
+  variance <- 0 * mean
+  for (k in seq_along(points$averaged)) for (part in points$averaged[[k]]) {
+    variance[, k] <- variance[, k] + as.vector(part_variances(part, points$hyper))
+  }
+  list(weight = 1, hyper = points$hyper, mean = mean, variance = variance, rows = at)
 }
 
 #' f(state) as rows x points

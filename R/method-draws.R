@@ -32,11 +32,12 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
   }
   classes <- has_classes(object)
   f <- function(fit, target, eta) {
-    known <- list(mean = eta, variance = 0 * eta)
+    known <- given_latent(fit, target, eta)
     if (classes) return(class_probabilities(fit, known))
     if (is_mixed(object$family)) number_given(fit, eta) else response_mean(fit, known)
   }
-  over_draws(object, draws_target(object, newdata, re_formula), ndraws, f, if (classes) response_levels(object))
+  target <- draws_target(object, newdata, re_formula, averages = TRUE)
+  over_draws(object, target, ndraws, f, if (classes) response_levels(object))
 }
 
 #' @rdname draws
@@ -108,7 +109,16 @@ prior_summary.galvi <- function(object, ...) {
 #' @method as_draws galvi
 #' @rawNamespace S3method(posterior::as_draws,galvi)
 as_draws.galvi <- function(x, ndraws = 1000, ...) {
-  ndraws <- check_whole(ndraws, "ndraws")
+  drawn <- drawn_parameters(x, check_whole(ndraws, "ndraws"))
+  # what was held has no posterior
+  shown <- which(!in_array(x$model$hyper) & !x$model$hyper$name %in% x$hyper$name[x$hyper$status == "fixed"])
+  posterior::as_draws_matrix(cbind(drawn$coefficients, drawn$hyper[, shown, drop = FALSE]))
+}
+
+#' Joint draws of the coefficients and of all hyperparameters as users see them
+#' @return list(coefficients: ndraws x q, hyper: ndraws x H), with names.
+#' @noRd
+drawn_parameters <- function(x, ndraws) {
   plan <- draw_plan(x, ndraws)
   names <- coefficient_names(x)
   coefficients <- matrix(0, ndraws, length(names), dimnames = list(NULL, names))
@@ -127,11 +137,9 @@ as_draws.galvi <- function(x, ndraws = 1000, ...) {
     at <- x$model$likelihood$hyper$thresholds
     plan$hyper[, at] <- plan$hyper[, at] + drop(coefficients %*% coding$centre) - x$design$level
   }
-  # what was held has no posterior
-  shown <- which(!in_array(x$model$hyper) & !x$model$hyper$name %in% x$hyper$name[x$hyper$status == "fixed"])
-  hyper <- reported_hyper(x$model, plan$hyper)[, shown, drop = FALSE]
-  colnames(hyper) <- x$model$hyper$name[shown]
-  posterior::as_draws_matrix(cbind(coefficients, hyper))
+  hyper <- reported_hyper(x$model, plan$hyper)
+  colnames(hyper) <- x$model$hyper$name
+  list(coefficients = coefficients, hyper = hyper)
 }
 
 coefficient_names <- function(fit) rownames(vcov.galvi(fit))

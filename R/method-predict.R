@@ -1,8 +1,8 @@
 #' Predictions from a fitted model
 #'
-#' Predicted means, class probabilities, quantiles, densities and survival probabilities, with standard errors, credible
-#' intervals and prediction intervals, at the observations or at new data. All of them are averages over the posterior
-#' of the linear predictor, not values at its mean.
+#' Predicted means, class probabilities, quantiles, densities and survival probabilities, with standard errors,
+#' credible intervals and prediction intervals, at the observations or at new data. All of them are averages over the
+#' posterior of the linear predictor, not values at its mean.
 #'
 #' @details
 #' **Types of prediction.**
@@ -23,21 +23,36 @@
 #'   former is also the probability of exceeding a threshold.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles and prediction intervals are for as many
-#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read. Quantiles,
-#' `q` and `times` are in the units of the response as it was given: counts of successes for `cbind(successes,
-#' failures)`, proportions for a proportion.
+#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read.
+#' Quantiles, `q` and `times` are in the units of the response as it was given: counts of successes for
+#' `cbind(successes, failures)`, proportions for a proportion.
 #' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
 #'
 #' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`), for a probability given
-#' eta (`"survival"`, `"cdf"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where `fit`
-#' is the posterior median of this quantile; a prediction interval is for a new response. Both have equal tails.
+#' eta (`"survival"`, `"cdf"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where
+#' `fit` is the posterior median of this quantile; a prediction interval is for a new response. Both have equal tails.
 #' Responses with several classes have neither, except for the linear predictor of an ordinal response; use `se.fit`.
 #'
 #' **Terms.** `exclude` leaves out terms, and `terms` all but those it names, as in `mgcv::predict.gam()`: they add
-#' nothing to the mean and the variance of eta, and `newdata` does not need their variables. With `terms`, the intercept
-#' too is left out unless it is named. The offset is always included. The names are those of the columns of
-#' `type = "terms"`, which then has the chosen columns only, and `"(Intercept)"`; `(1 | g)` may be named like this or as
-#' `iid(g)`, and terms of another linear predictor as `sigma_x`.
+#' nothing to the mean and the variance of eta, and `newdata` does not need their variables. With `terms`, the
+#' intercept too is left out unless it is named. The offset is always included. The names are those of the columns of
+#' `type = "terms"`, which then has the chosen columns only, and `"(Intercept)"`; `(1 | g)` may be named like this or
+#' as `iid(g)`, and terms of another linear predictor as `sigma_x`.
+#'
+#' **Averages over groups.** With `re_formula = "integrate"` the mean response is that of a population whose groups
+#' differ: E\[h(eta + b)\] over the effects b of a group, where eta has none and h is the inverse link, and so are
+#' probabilities (`"prob"`, `"survival"`, `"cdf"`). With a nonlinear link it is not h(eta), the mean of the average
+#' group, which `re_formula = NA` predicts. `newdata` needs no grouping variables. `se.fit` and credible intervals are
+#' of this mean, a function of the fixed effects and the variances of the groups: they do not include the differences
+#' between groups. A prediction interval, `"quantile"` and `"density"` are for a new response of a new group; `"link"`
+#' and `"terms"` are those of the average group.
+#'
+#' **Totals.** `aggregate = area ~ year` gives the sum of area times the mean response over the rows of each year, such
+#' as an index of abundance, and `aggregate = ~ year` sums means; several variables are joined by `+`. `se.fit` and
+#' `interval = "credible"` allow for what the rows share: exactly for identity links, at weighted points (see
+#' [coef()][coef.galvi]), and for the standard deviation with log links, where the interval is that of a log-normal
+#' variable with the same moments; elsewhere from 1,000 joint draws, the same at every call. Rows with missing values
+#' are left out.
 #'
 #' **Large means.** With a log link E\[y\] is exp(mean + variance / 2) of the linear predictor. Where this exceeds the
 #' largest number it is `Inf`, with a warning. Use the quantiles or the linear predictor instead.
@@ -60,12 +75,13 @@
 #'   predict, such as `"sigma"`. NULL, the default, or `"mu"` is the predictor of the response.
 #' @param re_formula Which random effects ([iid()], [random-slopes] and the scores of [rr()]) to include: NULL (the
 #'   default) for all; NA for none, that is predictions for the population, for which `newdata` needs no grouping
-#'   variables; or a formula with those to include, such as `~ (1 | g)`, which excludes the scores. Other terms are
-#'   always included.
+#'   variables; a formula with those to include, such as `~ (1 | g)`, which excludes the scores; or `"integrate"` for
+#'   averages over groups, see Details. Other terms are always included.
 #' @param terms,exclude Names of terms to include, or to leave out, see Details; NULL, the default, includes all.
 #' @param re.form The same as `re_formula`, by the name that lme4 has for it.
 #' @param allow.new.levels If FALSE, a level of a grouping variable that is not in the data is an error. TRUE, the
 #'   default, predicts its effects from their prior.
+#' @param aggregate NULL, or a formula such as `area ~ year` for totals, see Details.
 #' @param na.action What to do with rows of `newdata` with missing values: [na.pass()] (the default) predicts NA,
 #'   [na.omit()] drops them, [na.fail()] stops.
 #' @param into For `newdata` from a [row_source()]: a function that is called with the predictions of each chunk, which
@@ -74,10 +90,12 @@
 #' @return Predictions in the order of the rows, with their row names:
 #' * a vector; a matrix with a column per class, latent value, term, quantile or time where the type has several; for
 #'   `"terms"` with several latent values an array, rows x terms x latent values;
-#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for `"survival"`, `"cdf"` and `"quantile"` an array,
-#'   rows x times or probabilities x these three;
-#' * with `se.fit` or `covariance`, a list of `fit`, `se.fit` (of the same shape) and `covariance`, a square matrix (for
-#'   several latent values a list of them).
+#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for `"survival"`, `"cdf"` and `"quantile"` an
+#'   array, rows x times or probabilities x these three;
+#' * with `se.fit` or `covariance`, a list of `fit`, `se.fit` (of the same shape) and `covariance`, a square matrix
+#'   (for several latent values a list of them);
+#' * with `aggregate`, a data frame with a row for each group: its variables, `fit` and, where asked for, `se.fit`,
+#'   `lwr` and `upr`.
 #' @section Errors:
 #' `galvi_error_argument` if an argument is not as described or is not available for the type or the family;
 #' `galvi_error_newdata` if `newdata` lacks a variable, or if a variable has another type or a new level (except in
@@ -118,12 +136,13 @@ predict.galvi <- function(object, newdata,
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
                           times = NULL, q = NULL, dpar = NULL, re_formula = NULL, into = NULL, terms = NULL,
-                          exclude = NULL, re.form = NULL, allow.new.levels = TRUE, ...) {
+                          exclude = NULL, re.form = NULL, allow.new.levels = TRUE, aggregate = NULL, ...) {
   refuse_dots(list(...), predict.galvi, "predict()")
   re_formula <- one_re_formula(re_formula, list(re.form = re.form))
   check_flag(allow.new.levels, "allow.new.levels")
   if (!missing(newdata) && is_row_source(newdata)) {
     if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
+    if (!is.null(aggregate)) stop_galvi("argument", "`aggregate` needs all rows of `newdata` in memory.")
     return(by_chunks(object, newdata, into, function(chunk) {
       predict.galvi(object, chunk, type, se.fit, interval, level, probs, na.action = na.action,
         times = times, q = q, dpar = dpar, re_formula = re_formula, terms = terms, exclude = exclude,
@@ -149,7 +168,7 @@ predict.galvi <- function(object, newdata,
   }
   na.action <- check_na_action(na.action)
   chosen <- kept_terms(object, terms, exclude, predictor)
-  kept <- both_kept(kept_effects(object$design, re_formula), chosen)
+  kept <- kept_in_prediction(object, re_formula, chosen)
   target <- if (missing(newdata) || is.null(newdata)) {
     without_target_effects(object, training_target(object), kept)
   } else {
@@ -159,6 +178,10 @@ predict.galvi <- function(object, newdata,
       kept = kept)
   }
   if (!allow.new.levels) check_known_levels(object$design, target$rows)
+  if (!is.null(aggregate)) {
+    data <- if (is.null(target$marginals)) as_new_data(newdata) else observed_variables(object)
+    return(aggregated(object, target, aggregate, data, type, options))
+  }
   parts <- as_galvi_error(types[[type]]$predict(object, target, options))
   if (type == "terms" && !is.null(chosen)) parts <- lapply(parts, shown_terms, attr(chosen, "labels"))
   finish <- function(x) finish_rows(x, target, na.action, object)
@@ -166,6 +189,22 @@ predict.galvi <- function(object, newdata,
   if (options$se.fit) result$se.fit <- finish(parts$se.fit)
   if (options$covariance) result$covariance <- finish_covariance(parts$covariance, finish)
   if (length(result) == 1L) result$fit else result
+}
+
+#' Totals of predictions by group, for the rows of `data` that have one
+#' @noRd
+aggregated <- function(fit, target, aggregate, data, type, options) {
+  refused <- c(
+    if (type != "response") sprintf("type = \"%s\"", type), if (options$covariance) "`covariance = TRUE`",
+    if (options$interval == "prediction") "`interval = \"prediction\"`",
+    if (or_else(options$predictor, 1L) > 1L) "`dpar`"
+  )
+  if (length(refused)) {
+    stop_galvi("argument", sprintf("`aggregate` sums means of the response: it does not go with %s.", refused[1L]))
+  }
+  if (length(target$omitted)) data <- data[-target$omitted, , drop = FALSE]
+  groups <- read_aggregate(aggregate, data, environment(fit$formula))
+  as_galvi_error(predict_totals(fit, target, groups, options))
 }
 
 #' One entry per type of prediction: its function and what may be asked of it

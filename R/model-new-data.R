@@ -52,8 +52,12 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
     }
     without_effects(as_newdata_error(spec_rows(spec, whole)), kept, n, spec)
   }, specs, kept, known), specs, all_kept, known)
+  part_of <- function(spec) group_part(spec, as_newdata_error(spec_rows(spec, whole)))
+  averaged <- if (!is.null(attr(kept, "averaged"))) {
+    Map(function(specs, averaged) lapply(specs[averaged], part_of), specs, attr(kept, "averaged"))
+  }
   out <- list(
-    rows = rows, offset = or_else(design$level, 0) + as_newdata_error(
+    rows = rows, averaged = averaged, offset = or_else(design$level, 0) + as_newdata_error(
       frame_offset(frame, design$response$latents)
     ),
     frame = frame,
@@ -301,14 +305,19 @@ without_columns <- function(W, kept, coding) {
 #' @noRd
 without_unread <- function(design, terms, kept) {
   if (is.null(kept)) return(terms)
-  used <- function(all) unlist(Map(function(specs, kept) Map(variables_read, specs, kept, all), predictor_specs(design),
-    kept))
+  averaged <- or_else(attr(kept, "averaged"), lapply(kept, function(kept) rep(FALSE, length(kept))))
+  used <- function(all) unlist(Map(function(specs, kept, averaged) Map(variables_read, specs, kept, all, averaged),
+    predictor_specs(design), kept, averaged))
   drop_variables(terms, setdiff(used(TRUE), used(FALSE)))
 }
 
-#' Names of the variables that a term reads for the effects that are kept, or for all
+#' Names of the variables that a term reads for the effects that are kept, or for all; where it is averaged over groups,
+#' those besides the grouping
 #' @noRd
-variables_read <- function(spec, kept, all) {
+variables_read <- function(spec, kept, all, averaged = FALSE) {
+  if (averaged && !all) {
+    return(setdiff(vapply(spec$variables, variable_name, ""), variable_name(spec$inputs[[1L]])))
+  }
   if (identical(spec$type, fixed_label)) {
     factors <- attr(spec$terms, "factors")
     if (!length(factors)) return(NULL)

@@ -15,43 +15,6 @@ class_data <- function(fit, marginals, level) {
   stack_series(pieces, response_levels(fit))
 }
 
-beta_limits <- function(mean, sd, level) {
-  mean <- pmin(pmax(mean, 0), 1)
-  # a sd is at most that of the two outcomes alone, and at 1e-8 the band is a line
-  precision <- mean * (1 - mean) / sd^2 - 1
-  spread <- is.finite(precision) & precision < 1e16
-  limits <- matrix(mean, length(mean), 2L)
-  for (side in 1:2) {
-    p <- tails(level)[side]
-    limits[spread, side] <- beta_quantile(p, mean[spread], pmax(precision[spread], 0))
-  }
-  limits
-}
-
-#' The quantile of the beta distribution with shapes mean * precision and (1 - mean) * precision; with
-#' precision 0 of the two outcomes
-#'
-#' stats::qbeta() is not safe where a shape is tiny: with 0.02 and 1e-11 it passes one. pbeta() is, and it is
-#' monotone: its root by halving, in the log odds, which know small quantiles and those near one.
-#' @noRd
-beta_quantile <- function(p, mean, precision) {
-  a <- mean * precision
-  b <- (1 - mean) * precision
-  two <- pmin(a, b) < 1e-300
-  # the log odds of doubles
-  low <- rep(-745, length(mean))
-  high <- -low
-  for (halving in 1:64) {
-    middle <- (low + high) / 2
-    # from the end that is nearer, so that no digits are lost
-    below <- ifelse(middle < 0, stats::pbeta(stats::plogis(middle), a, b) < p,
-      stats::pbeta(stats::plogis(-middle), b, a, lower.tail = FALSE) < p)
-    low <- ifelse(below, middle, low)
-    high <- ifelse(below, high, middle)
-  }
-  ifelse(two, as.numeric(p > 1 - mean), stats::plogis((low + high) / 2))
-}
-
 #' Ordered classes from dark to light, others in colours that differ
 #' @noRd
 class_colours <- function(fit) {

@@ -4,63 +4,6 @@
 # So many panels can be looked at; of more variables those with the largest effects are drawn.
 most_conditional <- 20L
 
-#' The effects that fixed effects have: variables one by one, then interactions
-#'
-#' @return A list of vectors of names of input_variables(), the first that along the axis. Its names are theirs, joined
-#'   by colons.
-#' @noRd
-effects_of_terms <- function(fit, inputs) {
-  terms <- fit$design$terms
-  if (!length(attr(terms, "term.labels"))) return(list())
-  known <- input_variables(inputs)
-  of_input <- split(names(known), factor(vapply(known, `[[`, "", "name"), names(inputs$values)))
-  made_of <- lapply(as.list(attr(terms, "variables"))[-1L], function(variable) {
-    unlist(lapply(inputs$made[[variable_name(variable)]]$from, function(from) of_input[from]), use.names = FALSE)
-  })
-  varies <- vapply(known, function(variable) varies(get_variable(inputs$values, variable)), NA)
-  factors <- attr(terms, "factors") > 0
-  own <- lapply(seq_len(ncol(factors)), function(t) {
-    # a matrix is one variable, whose columns have a panel each
-    intersect(unique(unlist(made_of[factors[, t]])), names(known)[varies])
-  })
-  wide <- vapply(own, function(names) anyDuplicated(vapply(known[names], `[[`, "", "name")) > 0L, NA)
-  together <- unique(lapply(Filter(function(names) length(names) %in% 2:3, own[!wide]), in_drawn_order, inputs, known))
-  effects <- c(as.list(unique(unlist(own))), together)
-  stats::setNames(effects, vapply(effects, paste, "", collapse = ":"))
-}
-
-#' A number goes along the axis before a factor
-#' @noRd
-in_drawn_order <- function(names, inputs, known) {
-  few <- vapply(known[names], function(v) has_few_values(inputs, v$name, v$column), NA)
-  names[order(few)]
-}
-
-#' What one element of `terms` asks of a predictor: a list of effects, as of effects_of_terms(); NULL if it has none
-#' @noRd
-named_effects <- function(label, inputs, effects) {
-  if (label %in% names(effects)) return(effects[label])
-  known <- input_variables(inputs)
-  call <- tryCatch(str2lang(label), error = function(e) NULL)
-  parts <- if (is.null(call)) label else colon_parts(call)
-  found <- lapply(parts, function(part) {
-    if (part %in% names(known)) return(part)
-    from <- inputs$made[[part]]$from
-    names(known)[vapply(known, `[[`, "", "name") %in% from]
-  })
-  if (!all(lengths(found))) return(NULL)
-  found <- unique(unlist(found))
-  # poly(x, 2), and a matrix alone
-  if (length(parts) == 1L && length(found) > 1L) return(stats::setNames(as.list(found), found))
-  stats::setNames(list(found), paste(found, collapse = ":"))
-}
-
-# a:b:c -> their labels
-colon_parts <- function(call) {
-  if (head_name(call) != ":") return(variable_name(call))
-  c(colon_parts(call[[2L]]), colon_parts(call[[3L]]))
-}
-
 #' Panels of effects; of very many variables those that have most of it
 #' @noRd
 conditional_panels <- function(fit, inputs, effects, settings) {
@@ -103,7 +46,6 @@ conditional_panels_of <- function(fit, inputs, names, settings) {
 conditional_panel <- function(fit, inputs, names, along, within, held, settings) {
   shown <- c(stats::setNames(list(along), names[1L]), within, held)
   rows <- grid_rows(fit, inputs, shown)
-  label <- names[1L]
   size <- length(along$values)
   series <- if (length(within)) factor(rep(within[[1L]]$labels, each = size), within[[1L]]$labels)
   others <- kept_others(fit, inputs, names)
@@ -115,41 +57,38 @@ conditional_panel <- function(fit, inputs, names, along, within, held, settings)
   })
   data <- cbind(as.data.frame(at, optional = TRUE, stringsAsFactors = FALSE), data)
   attr(data, "conditions") <- others
-  few <- has_few_values(inputs, along$variable$name, along$variable$column)
-  curve <- !few && is_continuous(along$values) && size > 1L
-  of_classes <- isTRUE(has_classes(fit)) && settings$scale == "response"
-  points <- if (!few || !of_classes) conditional_points(fit, inputs, along, within, held, settings, others)
   # what is left out of the panel's name stands in a second panel's
   name <- paste(names, collapse = ":")
   values <- vapply(seq_along(held), function(i) paste(names(held)[i], "=", held[[i]]$labels), "")
   name <- paste(c(paste0(if (!of_response(fit)) parameter_prefix(fit$parameter), name), values), collapse = ", ")
+  drawn_panel(fit, inputs, data, name, along, within, held, others, settings)
+}
+
+#' The panel of an effect's data
+#'
+#' @param data The variable along the axis, what effect_of() returns, and anything.
+#' @param others Values of the other variables, by name. given: those of them that the user chose.
+#' @param settings list(scale, level, xlim, ylim), and `left_out`, words for what is left out, where it is not what a
+#'   plot leaves out; `label` of the vertical axis, where it is not that of the scale.
+#' @noRd
+drawn_panel <- function(fit, inputs, data, name, along, within, held, others, settings, given = list()) {
+  few <- has_few_values(inputs, along$variable$name, along$variable$column)
+  curve <- !few && is_continuous(along$values) && length(along$values) > 1L
+  of_classes <- isTRUE(has_classes(fit)) && settings$scale == "response"
+  points <- if (!few || !of_classes) conditional_points(fit, inputs, along, within, held, settings, others, given)
   as <- if (!curve) levels_panel else if (of_classes) class_panel else curve_panel
   draft <- list(
     data = data, points = points, rug = get_variable(inputs$values, along$variable), key = names(within), as = as,
-    labels = c(label, effect_axis(fit, settings$scale)), name = name, scale = settings$scale, absolute = TRUE,
-    lines = TRUE, settings = settings[c("xlim", "ylim")],
+    labels = c(names(data)[1L], or_else(settings$label, effect_axis(fit, settings$scale))), name = name,
+    scale = settings$scale, absolute = TRUE, lines = TRUE, settings = settings[c("xlim", "ylim")],
     note = join_notes(
-      others_words(others), left_out_words(fit), offset_note(fit, settings$scale), band_note(data, settings),
-      points$note, left_out_note(data$fit, data$lwr, data$upr, data$y_lwr, data$y_upr)
+      others_words(others), or_else(settings$left_out, left_out_words(fit)), offset_note(fit, settings$scale),
+      band_note(data, settings), points$note, left_out_note(data$fit, data$lwr, data$upr, data$y_lwr, data$y_upr)
     )
   )
   effect_panel(draft, fit)
 }
 
-
-#' Values of the other variables on which a predictor depends, a list by name
-#' @noRd
-kept_others <- function(fit, inputs, names) {
-  specs <- fit$design$specs[!is_left_out(fit$design$specs)]
-  used <- c(
-    vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""),
-    unlist(lapply(specs, function(spec) vapply(spec$variables, variable_name, "")))
-  )
-  from <- unique(unlist(lapply(inputs$made[used], `[[`, "from")))
-  known <- input_variables(inputs)
-  shown <- vapply(known[names], `[[`, "", "name")
-  stats::setNames(lapply(setdiff(from, shown), function(name) kept_value(fit, inputs, name)), setdiff(from, shown))
-}
 
 # At most so many values are written out above a panel.
 most_values <- 4L
@@ -174,9 +113,9 @@ left_out_words <- function(fit) {
 # ---- observations ----
 
 #' The observations beside a conditional effect, as data_points() has them
-#' @param others From kept_others().
+#' @param others From kept_others(). given: values of other variables that are not those that are kept.
 #' @noRd
-conditional_points <- function(fit, inputs, along, within, held, settings, others) {
+conditional_points <- function(fit, inputs, along, within, held, settings, others, given = list()) {
   if (is_counts(fit) || !has_rows(fit) || !has_mean_of_one(fit)) return(NULL)
   x <- get_variable(inputs$values, along$variable)
   groups <- c(within, held)
@@ -198,7 +137,8 @@ conditional_points <- function(fit, inputs, along, within, held, settings, other
       if (in_cells) "points: observations, at any height in the cell of their level")))
   }
   if (n_latents(fit) > 1L) return(NULL)
-  rows <- set_variable(typical_rows(fit, inputs, length(drawn)), along$variable, x[drawn])
+  rows <- with_values(typical_rows(fit, inputs, length(drawn)), inputs, given)
+  rows <- set_variable(rows, along$variable, x[drawn])
   for (i in seq_along(groups)) rows <- set_variable(rows, groups[[i]]$variable, groups[[i]]$values[places[[i]][drawn]])
   f <- conditional_marginals(fit, inputs, rows, variance = FALSE)$mean[, 1L]
   y <- partial_residuals(fit, f, settings$scale, drawn)

@@ -3,7 +3,8 @@
 predict_prob <- function(fit, target, options) {
   levels <- check_classes(fit, "prob")
   marginals <- latent_marginals(fit, target)
-  if (!has_classes(fit)) return(two_probabilities(fit, marginals, levels))
+  if (!has_classes(fit)) return(two_probabilities(fit, target, marginals, levels))
+  if (options$se.fit) check_population(fit, target, "`se.fit = TRUE`")
   if (!options$se.fit) return(list(fit = class_probabilities(fit, marginals)))
   moments <- class_moments(fit, marginals)
   list(fit = moments$mean, se.fit = moments$sd)
@@ -11,9 +12,9 @@ predict_prob <- function(fit, target, options) {
 
 #' For a binomial family, whose second level is the success. Both columns are accurate where they are small.
 #' @noRd
-two_probabilities <- function(fit, marginals, levels) {
+two_probabilities <- function(fit, target, marginals, levels) {
   both <- exp(cbind(response_moment(fit, marginals, "log_rest"), response_moment(fit, marginals, "log_mean")))
-  sd <- sqrt(response_moment(fit, marginals, "mean_variance"))
+  sd <- mean_sd(fit, target, marginals)
   name <- function(x) `colnames<-`(x, levels)
   list(fit = name(both / rowSums(both)), se.fit = name(cbind(sd, sd)))
 }
@@ -172,4 +173,46 @@ check_no_classes <- function(fit, what) {
     "%s is for responses that are numbers; this one has %d classes. Use type = \"prob\" with `se.fit`.",
     what, length(response_levels(fit))
   ))
+}
+
+# ---- the beta distribution ----
+
+#' Limits of the beta distributions with these means and sds: N x 2
+#' @noRd
+beta_limits <- function(mean, sd, level) beta_quantiles(mean, sd, tails(level))
+
+#' N x length(probs)
+#' @noRd
+beta_quantiles <- function(mean, sd, probs) {
+  mean <- pmin(pmax(mean, 0), 1)
+  # a sd is at most that of the two outcomes alone, and at 1e-8 the band is a line
+  precision <- mean * (1 - mean) / sd^2 - 1
+  spread <- is.finite(precision) & precision < 1e16
+  out <- matrix(mean, length(mean), length(probs))
+  for (j in seq_along(probs)) out[spread, j] <- beta_quantile(probs[j], mean[spread], pmax(precision[spread], 0))
+  out
+}
+
+#' The quantile of the beta distribution with shapes mean * precision and (1 - mean) * precision; with
+#' precision 0 of the two outcomes
+#'
+#' stats::qbeta() is not safe where a shape is tiny: with 0.02 and 1e-11 it passes one. pbeta() is, and it is
+#' monotone: its root by halving, in the log odds, which know small quantiles and those near one.
+#' @noRd
+beta_quantile <- function(p, mean, precision) {
+  a <- mean * precision
+  b <- (1 - mean) * precision
+  two <- pmin(a, b) < 1e-300
+  # the log odds of doubles
+  low <- rep(-745, length(mean))
+  high <- -low
+  for (halving in 1:64) {
+    middle <- (low + high) / 2
+    # from the end that is nearer, so that no digits are lost
+    below <- ifelse(middle < 0, stats::pbeta(stats::plogis(middle), a, b) < p,
+      stats::pbeta(stats::plogis(-middle), b, a, lower.tail = FALSE) < p)
+    low <- ifelse(below, middle, low)
+    high <- ifelse(below, high, middle)
+  }
+  ifelse(two, as.numeric(p > 1 - mean), stats::plogis((low + high) / 2))
 }

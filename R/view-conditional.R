@@ -97,6 +97,87 @@ typical_rows <- function(fit, inputs, n, at = list()) {
   structure(rows, class = "data.frame", row.names = .set_row_names(n))
 }
 
+#' Values of the other variables on which a predictor depends, a list by name
+#' @noRd
+kept_others <- function(fit, inputs, names) {
+  specs <- fit$design$specs[!is_left_out(fit$design$specs)]
+  used <- c(
+    vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""),
+    unlist(lapply(specs, function(spec) vapply(spec$variables, variable_name, "")))
+  )
+  from <- unique(unlist(lapply(inputs$made[used], `[[`, "from")))
+  known <- input_variables(inputs)
+  shown <- vapply(known[names], `[[`, "", "name")
+  stats::setNames(lapply(setdiff(from, shown), function(name) kept_value(fit, inputs, name)), setdiff(from, shown))
+}
+
+# ---- effects ----
+
+#' The effects that fixed effects have: variables one by one, then interactions
+#'
+#' @return A list of vectors of names of input_variables(), the first that along the axis. Its names are theirs, joined
+#'   by colons.
+#' @noRd
+effects_of_terms <- function(fit, inputs) {
+  terms <- fit$design$terms
+  if (!length(attr(terms, "term.labels"))) return(list())
+  known <- input_variables(inputs)
+  of_input <- split(names(known), factor(vapply(known, `[[`, "", "name"), names(inputs$values)))
+  made_of <- lapply(as.list(attr(terms, "variables"))[-1L], function(variable) {
+    unlist(lapply(inputs$made[[variable_name(variable)]]$from, function(from) of_input[from]), use.names = FALSE)
+  })
+  varies <- vapply(known, function(variable) varies(get_variable(inputs$values, variable)), NA)
+  factors <- attr(terms, "factors") > 0
+  own <- lapply(seq_len(ncol(factors)), function(t) {
+    # a matrix is one variable, whose columns have a panel each
+    intersect(unique(unlist(made_of[factors[, t]])), names(known)[varies])
+  })
+  wide <- vapply(own, function(names) anyDuplicated(vapply(known[names], `[[`, "", "name")) > 0L, NA)
+  together <- unique(lapply(Filter(function(names) length(names) %in% 2:3, own[!wide]), in_drawn_order, inputs, known))
+  effects <- c(as.list(unique(unlist(own))), together)
+  stats::setNames(effects, vapply(effects, paste, "", collapse = ":"))
+}
+
+#' A number goes along the axis before a factor
+#' @noRd
+in_drawn_order <- function(names, inputs, known) {
+  few <- vapply(known[names], function(v) has_few_values(inputs, v$name, v$column), NA)
+  names[order(few)]
+}
+
+#' What one element of `terms` asks of a predictor: a list of effects, as of effects_of_terms(); NULL if it has none
+#' @noRd
+named_effects <- function(label, inputs, effects) {
+  if (label %in% names(effects)) return(effects[label])
+  known <- input_variables(inputs)
+  call <- tryCatch(str2lang(label), error = function(e) NULL)
+  parts <- if (is.null(call)) label else colon_parts(call)
+  found <- lapply(parts, function(part) {
+    if (part %in% names(known)) return(part)
+    from <- inputs$made[[part]]$from
+    names(known)[vapply(known, `[[`, "", "name") %in% from]
+  })
+  if (!all(lengths(found))) return(NULL)
+  found <- unique(unlist(found))
+  # poly(x, 2), and a matrix alone
+  if (length(parts) == 1L && length(found) > 1L) return(stats::setNames(as.list(found), found))
+  stats::setNames(list(found), paste(found, collapse = ":"))
+}
+
+# a:b:c -> their labels
+colon_parts <- function(call) {
+  if (head_name(call) != ":") return(variable_name(call))
+  c(colon_parts(call[[2L]]), colon_parts(call[[3L]]))
+}
+
+#' Rows with one value for each of these variables
+#' @noRd
+with_values <- function(rows, inputs, given) {
+  known <- input_variables(inputs)
+  for (name in names(given)) rows <- set_variable(rows, known[[name]], rep(given[[name]], nrow(rows)))
+  rows
+}
+
 # ---- predictions ----
 
 #' A model frame computed from variables of the data
@@ -137,12 +218,13 @@ conditional_marginals <- function(fit, inputs, values, variance = TRUE) {
 #' The grid of an effect: all combinations of the values of its variables, the first one's changing fastest
 #'
 #' @param shown A list of list(variable, values), by name.
+#' @param given Values of other variables, by name, where they are not those that are kept.
 #' @return A data frame as of typical_rows(), with a row per combination.
 #' @noRd
-grid_rows <- function(fit, inputs, shown) {
+grid_rows <- function(fit, inputs, shown, given = list()) {
   sizes <- vapply(shown, function(one) length(one$values), 1L)
   n <- prod(sizes)
-  rows <- typical_rows(fit, inputs, n)
+  rows <- with_values(typical_rows(fit, inputs, n), inputs, given)
   each <- 1L
   for (one in shown) {
     index <- rep(rep(seq_along(one$values), each = each), length.out = n)
@@ -207,11 +289,43 @@ is_grouping <- function(x) !is_continuous(x) || length(unique(x)) == 2L
 #' Rows of the model for a model frame made from that of the fit
 #' @noRd
 frame_rows <- function(design, frame) {
+  list(terms = lapply(design$specs, spec_rows, matched_frame(design, frame)))
+}
+
+matched_frame <- function(design, frame) {
   # Text of one value has to stay a factor of all its levels.
   frame <- match_classes(frame, attr(design$frame_terms, "dataClasses"), design$xlevels)
   # values are put together that no observation has: a field is zero where its mesh does not reach
-  attr(frame, "anywhere") <- TRUE
-  list(terms = lapply(design$specs, spec_rows, frame))
+  structure(frame, anywhere = TRUE)
+}
+
+#' A target at values of the variables of the data, at offset zero, with all linear predictors
+#' @param kept As of kept_effects().
+#' @noRd
+conditional_target <- function(fit, inputs, values, kept) {
+  frame <- matched_frame(fit$design, conditional_frame(fit, inputs, values))
+  n <- nrow(values)
+  rows <- Map(function(specs, kept) Map(function(spec, kept) {
+    without_effects(spec_rows(spec, frame), kept, n, spec)
+  }, specs, kept), predictor_specs(fit$design), kept)
+  list(
+    rows = rows, n = n, names = as.character(seq_len(n)), size = rep(1, n),
+    offset = matrix(or_else(fit$design$level, 0), n, n_latents(fit))
+  )
+}
+
+#' Which effects conditional predictions include: of groups and regions those that `re_formula` keeps and whose values
+#' are given
+#' @param given Names of variables of the data.
+#' @noRd
+conditional_kept <- function(fit, inputs, re_formula, given) {
+  specs <- predictor_specs(fit$design)
+  kept <- or_else(kept_effects(fit$design, re_formula), lapply(specs, lapply, function(spec) TRUE))
+  Map(function(specs, kept) Map(function(spec, kept) {
+    if (!is_left_out(list(spec)) && !term_can(spec, "units")) return(kept)
+    from <- unlist(lapply(input_names(list(spec)), function(name) inputs$made[[name]]$from))
+    if (all(from %in% given)) kept else FALSE
+  }, specs, kept), specs, kept)
 }
 
 #' Marginals of eta as thresholds at x = 0 have it, where the core's belong to the means of the columns

@@ -14,6 +14,12 @@ predict_quantile <- function(fit, target, options) {
   }
   check_no_classes(fit, "type = \"quantile\"")
   check_one_latent(fit, "`interval = \"credible\"`")
+  if (!is.null(target$averaged)) {
+    stop_galvi("argument", paste(
+      "`interval = \"credible\"` of a quantile is for given groups: with `re_formula = \"integrate\"` use type =",
+      "\"response\", \"survival\" or \"cdf\"."
+    ))
+  }
   parts <- lapply(options$probs, function(p) quantile_limits(fit, target, marginals, p, options$level) / unit)
   warn_large_quantiles("Limits", do.call(cbind, parts), target)
   of <- function(j) unlist(lapply(parts, function(x) x[, j]))
@@ -69,11 +75,16 @@ predict_tail <- function(tail, fit, target, options) {
   probability <- matrix(as.numeric(unlist(columns)), target$n, length(names), dimnames = list(NULL, names))
   if (options$interval == "none") return(list(fit = probability))
   check_one_latent(fit, "`interval = \"credible\"`")
+  check_population(fit, target, "`interval = \"credible\"`")
   if (n_predictors(fit) > 1L) {
     known <- tail_limits_of_all(fit, tail, target, marginals, options)
     limit <- function(j) as.vector(known[[j]])
   } else {
     limits <- lapply(options$at, function(y) {
+      if (!is.null(target$averaged)) {
+        of_population <- function(fit, given, rows) at(fit, given, y, rows)
+        return(population_quantiles(fit, target, tails(options$level), of_population))
+      }
       limits_of(fit, marginals, options$level, function(fit, eta, rows) at(fit, certain(eta), y, rows))
     })
     limit <- function(j) unlist(lapply(limits, function(x) x[, j]))

@@ -65,8 +65,10 @@ NULL
 
 # ---- what they share ----
 
-draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE) {
-  kept <- kept_effects(fit$design, re_formula)
+#' @param averages May means be taken over groups?
+#' @noRd
+draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE, averages = FALSE) {
+  kept <- if (averages) kept_in_prediction(fit, re_formula) else kept_effects(fit$design, re_formula)
   if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
   if (inherits(fit, "galvi_wide")) newdata <- new_entries(fit, newdata)
   new_target(fit, newdata, response = response, kept = kept)
@@ -171,6 +173,7 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
 repeat_rows <- function(target, times) {
   again <- rep(seq_len(target$n), times)
   target <- take_row_numbers(target, again)
+  if (!is.null(target$averaged)) target$averaged <- lapply(target$averaged, lapply, part_rows, again)
   target$n <- length(again)
   target
 }

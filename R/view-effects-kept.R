@@ -25,7 +25,8 @@ kept_effects <- function(design, re_formula) {
     wanted <- wanted_effects(re_formula)
   } else {
     stop_galvi("argument", sprintf(
-      "`re_formula` must be NULL, NA or a formula such as ~ (1 | g), not %s.", describe(re_formula)
+      "`re_formula` must be NULL, NA or a formula such as ~ (1 | g)%s, not %s.",
+      if (averages_groups(re_formula)) " here" else " (in predict() also \"integrate\")", describe(re_formula)
     ))
   }
   specs <- predictor_specs(design)
@@ -182,6 +183,7 @@ without_target_effects <- function(fit, target, kept) {
     predictor_specs(fit$design))
   observations <- !is.null(target$marginals)
   target["marginals"] <- list(NULL)
-  if (observations) target$marginals <- latent_marginals(fit, target)
+  if (observations) target$marginals <- own_marginals(fit, target)
+  target["averaged"] <- list(observed_parts(fit, kept))
   target
 }

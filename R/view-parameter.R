@@ -5,9 +5,11 @@
 predict_parameter <- function(view, target, options) {
   marginals <- latent_marginals(view, target)
   result <- list(fit = response_moment(view, marginals, "mean"))
-  if (options$se.fit) result$se.fit <- sqrt(response_moment(view, marginals, "mean_variance"))
+  if (options$se.fit) result$se.fit <- mean_sd(view, target, marginals)
   if (options$interval == "credible") {
-    limits <- view$family$linkinv(credible_limits(marginals, options$level))
+    limits <- if (is.null(target$averaged)) view$family$linkinv(credible_limits(marginals, options$level)) else {
+      mean_limits(view, target, marginals, options$level)
+    }
     result$fit <- with_limits(result$fit, limits)
   }
   result
@@ -29,31 +31,31 @@ parameter_moment <- function(link, mean, variance, what) {
   )
 }
 
-#' Credible limits of E[y | eta]
+#' Quantiles of E[y | eta]: N x length(probs)
 #'
 #' If it depends on the first predictor alone, it increases with it. With excess zeros it is a product, whose
 #' distribution function is a mean over the predictor of the zeros. For times, and where the base of excess zeros has
 #' another predictor, it depends on all.
 #' @noRd
-limits_of_all <- function(fit, marginals, level) {
+mean_quantiles_of_all <- function(fit, marginals, probs) {
   if (!is.null(marginals$points)) {
-    return(moment_limits_at_points(fit, marginals$points, tails(level), "mean"))
+    return(moment_limits_at_points(fit, marginals$points, probs, "mean"))
   }
   at <- function(view, eta, others) response_moment(view, known_predictors(eta, others), "mean")
   zeros <- length(always_predicted(fit$family)) > 0L
   if (family_type(fit$family)$times || zeros && n_predictors(fit) > 2L) {
     log_mean <- function(view, row, eta, others) log(at(view, eta, others))
-    return(exp(limits_over_all(fit, marginals, log_mean, tails(level))))
+    return(exp(limits_over_all(fit, marginals, log_mean, probs)))
   }
   if (!zeros) {
     others <- marginals$mean[, -1L, drop = FALSE]
-    return(limits_of(fit, marginal_latent(marginals, 1L), level, function(view, eta, rows) at(view, eta, others)))
+    return(quantiles_of(fit, marginal_latent(marginals, 1L), probs, function(view, eta, rows) at(view, eta, others)))
   }
   z <- seq(-9, 9, length.out = 721L)
   nodes <- seq(-6, 6, by = 0.2)
   weights <- stats::dnorm(nodes) / sum(stats::dnorm(nodes))
   states <- marginal_states(fit, marginals)
-  limits_of_row <- function(n) {
+  quantiles_of_row <- function(n) {
     # log(mean) + log(share of other responses): a function of the first predictor for each node of the second
     values <- lapply(states, function(state) {
       m <- state$mean[n, ]
@@ -64,9 +66,10 @@ limits_of_all <- function(fit, marginals, level) {
       outer(log_mean, stats::plogis(-(m[2L] + sd[2L] * nodes), log.p = TRUE), `+`)
     })
     shares <- lapply(states, function(state) rep_len(state$weight, n)[n] * weights)
-    exp(mixture_quantiles(list(values = values, shares = shares, z = z), tails(level)))
+    exp(mixture_quantiles(list(values = values, shares = shares, z = z), probs))
   }
-  t(vapply(seq_len(nrow(marginals$mean)), limits_of_row, numeric(2L)))
+  rows <- seq_len(nrow(marginals$mean))
+  matrix(unlist(lapply(rows, quantiles_of_row)), length(rows), length(probs), byrow = TRUE)
 }
 
 #' Quantiles over the points of a moment of the response given all predictors

@@ -14,10 +14,10 @@ predict_response_mean <- function(fit, target, options) {
   marginals <- latent_marginals(fit, target)
   mean <- response_mean(fit, marginals)
   result <- list(fit = mean)
-  if (options$se.fit) result$se.fit <- response_sd(fit, marginals)
+  if (options$se.fit) result$se.fit <- mean_sd(fit, target, marginals)
   warn_overflow(fit, target, mean, result$se.fit)
   limits <- switch(options$interval,
-    credible = response_limits(fit, marginals, options$level),
+    credible = mean_limits(fit, target, marginals, options$level),
     prediction = response_quantiles(fit, target, marginals, tails(options$level))
   )
   if (is.null(limits)) return(result)
@@ -129,11 +129,30 @@ response_sd <- function(fit, marginals) {
   sqrt(mixture_moments(parts, vapply(states, function(s) s$weight[1L], 0))$variance)
 }
 
+#' The sd, and limits, of the mean that a target asks for: given eta, or over groups
+#' @noRd
+mean_sd <- function(fit, target, marginals) {
+  if (is.null(target$averaged)) return(response_sd(fit, marginals))
+  check_population(fit, target, "`se.fit = TRUE`")
+  population_sd(fit, target, function(view, given, rows) response_mean(view, given))
+}
+
+mean_limits <- function(fit, target, marginals, level) {
+  if (is.null(target$averaged)) return(response_limits(fit, marginals, level))
+  check_population(fit, target, "`interval = \"credible\"`")
+  population_quantiles(fit, target, tails(level), function(view, given, rows) response_mean(view, given))
+}
+
 #' E[y | eta] is monotone in eta, so its quantiles are transformed quantiles of eta
 #' @noRd
-response_limits <- function(fit, marginals, level) {
-  if (n_predictors(fit) > 1L) return(limits_of_all(fit, marginals, level))
-  limits_of(fit, marginals, level, response_given)
+response_limits <- function(fit, marginals, level) mean_quantiles(fit, marginals, tails(level))
+
+#' @param probs As in quantiles_of().
+#' @return N x length(probs).
+#' @noRd
+mean_quantiles <- function(fit, marginals, probs) {
+  if (n_predictors(fit) > 1L) return(mean_quantiles_of_all(fit, marginals, probs))
+  quantiles_of(fit, marginals, probs, response_given)
 }
 
 #' E[y | eta]: the mean under a q without variance
@@ -146,7 +165,8 @@ response_given <- function(fit, eta, rows = NULL) {
 
 predict_link <- function(fit, target, options) {
   if (n_predictors(fit) > 1L) return(of_predictor(predict_link, fit, target, options))
-  marginals <- latent_marginals(fit, target)
+  # the mean of eta over groups is that without them
+  marginals <- own_marginals(fit, target)
   sd <- sqrt(marginals$variance)
   mean <- marginals$mean
   colnames(mean) <- colnames(sd) <- latent_names(fit)
@@ -170,19 +190,23 @@ drop_latent <- function(x) if (ncol(x) == 1L) as.vector(x) else x
 
 #' Of eta, K = 1: N x 2
 #' @noRd
-credible_limits <- function(marginals, level) {
+credible_limits <- function(marginals, level) latent_quantiles(marginals, tails(level))
+
+#' Of eta, K = 1: N x length(probs)
+#' @noRd
+latent_quantiles <- function(marginals, probs) {
   states <- marginals$states
-  if (!is.null(marginals$points)) return(point_quantiles(marginals$points, tails(level)))
+  if (!is.null(marginals$points)) return(point_quantiles(marginals$points, probs))
   if (is.null(states)) {
     sd <- sqrt(marginals$variance[, 1L])
-    return(outer(sd, stats::qnorm(tails(level))) + marginals$mean[, 1L])
+    return(outer(sd, stats::qnorm(probs)) + marginals$mean[, 1L])
   }
   n <- nrow(marginals$mean)
   each <- function(f) matrix(vapply(states, f, numeric(n)), n)
   mean <- each(function(state) state$mean[, 1L])
   sd <- sqrt(each(function(state) state$variance[, 1L]))
   weight <- each(function(state) rep_len(state$weight, n))
-  matrix(vapply(tails(level), function(p) normal_mixture_quantile(mean, sd, weight, p), numeric(n)), n)
+  matrix(vapply(probs, function(p) normal_mixture_quantile(mean, sd, weight, p), numeric(n)), n)
 }
 
 with_limits <- function(fit, limits) {

@@ -179,24 +179,39 @@ least_whole <- function(cdf, lower, upper, p) {
   }
 }
 
-#' Limits of a function of eta, K = 1, that is monotone in it: quantiles of its mixture, N x 2
+#' Limits of a function of eta, as quantiles_of() has them: N x 2
+#' @noRd
+limits_of <- function(fit, marginals, level, f) quantiles_of(fit, marginals, tails(level), f)
+
+#' Quantiles of a function of eta, K = 1, that is monotone in it: of its mixture, N x length(probs)
 #'
+#' @param probs Rising, and with each p also 1 - p, which has the p-quantile of a function that falls.
 #' @param f f(fit, eta, rows): N values; it may depend on the fit's hyperparameters. rows: which of the marginals' rows
 #'   eta is of, again and again where it is longer.
 #' @noRd
-limits_of <- function(fit, marginals, level, f) {
+quantiles_of <- function(fit, marginals, probs, f) {
   if (!is.null(marginals$points)) {
-    return(point_quantiles(affordable_points(fit, marginals$points), tails(level), function(state) {
+    return(point_quantiles(affordable_points(fit, marginals$points), probs, function(state) {
       f(at_hyper(fit, state$hyper), state$mean[, 1L], state$rows)
     }))
   }
   rows <- seq_len(nrow(marginals$mean))
-  eta <- credible_limits(marginals, level)
+  eta <- latent_quantiles(marginals, probs)
   states <- marginal_states(fit, marginals)
   views <- lapply(states, function(state) at_hyper(fit, state$hyper))
-  ends <- lapply(views, function(view) cbind(f(view, eta[, 1L], rows), f(view, eta[, 2L], rows)))
+  P <- length(probs)
+  at <- function(view, columns) {
+    x <- lapply(columns, function(j) f(view, eta[, j], rows))
+    matrix(as.numeric(unlist(x)), length(rows), length(columns))
+  }
+  ends <- lapply(views, at, c(1L, P))
   alike <- vapply(ends, function(x) isTRUE(all.equal(x, ends[[1L]], tolerance = 1e-12)), NA)
-  if (all(alike)) return(cbind(row_min(ends[[1L]]), row_max(ends[[1L]])))
+  if (all(alike)) {
+    out <- if (P == 2L) ends[[1L]] else at(views[[1L]], seq_len(P))
+    falling <- which(ends[[1L]][, 1L] > ends[[1L]][, 2L])
+    out[falling, ] <- out[falling, P:1]
+    return(out)
+  }
   z <- seq(-6, 6, by = 0.1)
   share <- diff(stats::pnorm(c(-Inf, z[-1L] - 0.05, Inf)))
   values <- Map(function(view, state) {
@@ -204,7 +219,7 @@ limits_of <- function(fit, marginals, level, f) {
     vapply(z, function(z) f(view, state$mean[, 1L] + sd * z, rows), numeric(length(sd)))
   }, views, states)
   weights <- lapply(states, function(state) outer(rep_len(state$weight, nrow(eta)), share))
-  weighted_quantiles(matrix(unlist(values), nrow(eta)), matrix(unlist(weights), nrow(eta)), tails(level))
+  weighted_quantiles(matrix(unlist(values), nrow(eta)), matrix(unlist(weights), nrow(eta)), probs)
 }
 
 #' The fit with other values of the hyperparameters, for what its likelihood says of given eta

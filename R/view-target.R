@@ -24,7 +24,8 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
   new$part <- part_of_rows(fit, new$frame)
   if (is.null(new$size)) new$size <- rep(1, n)
   c(new[intersect(row_numbers, names(new))], list(
-    rows = new$rows, n = n, names = names, omitted = if (length(omitted)) omitted, marginals = NULL
+    rows = new$rows, n = n, names = names, omitted = if (length(omitted)) omitted, marginals = NULL,
+    averaged = new$averaged
   ))
 }
 
@@ -116,7 +117,11 @@ extended_model <- function(model, rows) {
 
 #' Marginal means and variances of eta at a target, N* x K, offset included
 #' @noRd
-latent_marginals <- function(fit, target) {
+latent_marginals <- function(fit, target) with_average(fit, own_marginals(fit, target), target)
+
+#' The same without what is averaged over
+#' @noRd
+own_marginals <- function(fit, target) {
   if (!is.null(target$marginals)) return(with_between(fit, target$marginals, target$rows))
   latent <- latent_at(fit, target$rows, target$n)
   marginals <- latent[intersect(c("mean", "variance", "states", "points"), names(latent))]
@@ -306,6 +311,7 @@ check_no_into <- function(into) {
 target_view <- function(target, k) {
   if (!is.null(target$rows)) target$rows <- target$rows[k]
   target$offset <- target$offset[, k, drop = FALSE]
+  if (!is.null(target$averaged)) target$averaged <- target$averaged[k]
   if (!is.null(target$marginals)) target$marginals <- marginal_latent(target$marginals, k)
   target
 }
