@@ -125,7 +125,7 @@
 #' predict(near, data.frame(long = 180, lat = -20), interval = "credible")
 #' @export
 gp <- function(..., kernel = se(), by = NULL, by_hyper = c("each", "shared"), inducing = NULL, scale = FALSE,
-               approximation = c("variational", "fitc"), center = TRUE, neighbours = NULL) {
+               approximation = c("variational", "fitc"), center = TRUE, neighbours = NULL, time = NULL) {
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
@@ -150,14 +150,15 @@ parse_term.gp_term <- function(spec, call, env) {
   # a finite kernel is a set of columns and needs no inducing points
   inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
   neighbours <- if (!is.null(options$neighbours)) check_neighbours(gp_option(options, "neighbours", env))
-  if (is_finite_kernel(kernel)) inducing <- NULL
-  check_neighbour_options(complete_spec(spec, list(
+  if (is_finite_kernel(kernel) && is.null(options$time)) inducing <- NULL
+  spec <- complete_spec(spec, list(
     inputs = inputs, by = by, by_hyper = by_hyper, variables = c(inputs, by), kernel = kernel,
     kernel_call = options$kernel, inducing = inducing,
     approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
     center = gp_center(options, kernel, env, call), neighbours = neighbours
-  )), call)
+  ))
+  check_neighbour_options(check_time(spec, options, call), call)
 }
 
 # "each" is meant for factors; typed beside a number it is refused by design_term(), which knows what `by` is.
@@ -255,6 +256,7 @@ design_term.gp_term <- function(spec, frame, context) {
     input_facts(frame[[variable_name(input)]], variable_name(input))
   })
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
+  check_time_values(spec)
   block <- input_block(spec, frame)
   spec$variable <- block$variable
   spec$input_names <- block$names
@@ -275,7 +277,7 @@ design_term.gp_term <- function(spec, frame, context) {
       })
     })
   }
-  if (is_finite_kernel(spec$kernel)) {
+  if (is_finite_kernel(spec$kernel) && !is_in_time(spec)) {
     finite <- for_copies(function(inputs, register) {
       finite_columns(spec$kernel, inputs, register, context$default_variance)
     })
@@ -286,10 +288,14 @@ design_term.gp_term <- function(spec, frame, context) {
       type = "columns", label = spec$label, mean = numeric(ncol(rows$W)), factors = finite_factors(one, spec)
     ))
   } else {
+    in_space <- !is_time_column(spec)
+    shares <- variance_shares(spec)
     kernels <- for_copies(function(inputs, register) {
-      kernel_spec(spec$kernel, inputs, register, context$default_variance)
+      kernel_spec(spec$kernel, inputs_of(inputs, in_space), register, shares$space(context$default_variance),
+        shares$learned[["space"]])
     })
     rows <- c(list(inputs = inputs$matrix), by)
+    spec$center_asked <- isTRUE(spec$center)
     spec$center <- centres(spec, rows, context)
     centre <- if (spec$center) list(centre = centre_rows(spec, rows, context$weights, context))
     terms <- lapply(kernels, function(own) c(
@@ -300,8 +306,26 @@ design_term.gp_term <- function(spec, frame, context) {
       if (length(own) == 1L) list(kernel = own[[1L]]) else list(kernels = own), centre
     ))
     if (!is.null(spec$inducing)) {
-      points <- register_points(spec, starting_points(spec, inputs, context$start), inputs, context)
+      own <- spec_in_space(spec)
+      places <- inputs_of(inputs, in_space)
+      # those of a field are not moved
+      points <- register_points(own, starting_points(own, places, context$start), places, replace(
+        context, "move_inducing", context$move_inducing && !is_in_time(spec)
+      ))
       terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))
+    }
+    if (is_in_time(spec)) {
+      in_time <- for_copies(function(inputs, register) {
+        kernel_spec(spec$time_kernel, inputs_of(inputs, !in_space), function(parameter, ...) {
+          register(paste0("time.", parameter), ...)
+        }, shares$time(context$default_variance), shares$learned[["time"]])
+      })
+      times <- inputs$matrix[, !in_space]
+      terms <- Map(function(term, kernels) {
+        knots <- knot_spec(spec, times, kernels, context$registry$table(), most_space_knots, in_space = TRUE)
+        utils::modifyList(term, list(type = "knots", knots = knots))
+      }, terms, in_time)
+      spec$knots <- terms[[1L]]$knots["times"]
     }
     if (!is.null(spec$neighbours)) {
       scale <- distance_scale(kernels[[1L]][[1L]], ncol(inputs$matrix), context$registry$table()$value)
@@ -309,7 +333,7 @@ design_term.gp_term <- function(spec, frame, context) {
       rows$node <- nodes_of_rows(spec, rows, fitted = TRUE)
       terms <- lapply(terms, utils::modifyList, list(type = "neighbours", neighbours = spec$nodes))
     }
-    if (!spec$scale) inform_scales(spec, kernels[[1L]][[1L]], block$matrix)
+    if (!spec$scale) inform_scales(spec_in_space(spec), kernels[[1L]][[1L]], block$matrix[, in_space, drop = FALSE])
   }
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
 }
@@ -322,15 +346,15 @@ most_nodes_beside <- 300
 
 #' Is a process Markov over a single input, so that its states are enough?
 #' @noRd
-is_chain <- function(spec, x) ncol(x) == 1L && state_dimension(spec$kernel) %in% seq_len(most_states)
+is_chain <- function(spec, x) ncol(x) == 1L && !is_in_time(spec) && state_dimension(spec$kernel) %in% seq_len(most_states)
 
 #' Processes as chains where one solver takes them together, else as full ones
 #'
 #' All need the same input, and states that are few for the number of rows: where groups differ, each group's process is
-#' a part of one state.
+#' a part of one state. Else a process over many rows has its states at knots.
 #' @param built From design_term(), of all terms.
 #' @noRd
-settle_chains <- function(built) {
+settle_chains <- function(built, context) {
   chains <- vapply(built, function(b) fact("term", b$term$type, "chain"), NA)
   if (!any(chains)) return(built)
   of <- built[chains]
@@ -346,6 +370,8 @@ settle_chains <- function(built) {
   # a row costs as the cube of the states, or as the square of the rows; up to three states have code of their own
   cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
   if (same("inputs") && cheaper && nodes <= most_nodes_beside) return(built)
+  at_knots <- chains_at_knots(built, chains, context)
+  if (!is.null(at_knots)) return(at_knots)
   built[chains] <- lapply(of, function(b) {
     b$term$type <- "kernel"
     b$per_class <- lapply(b$per_class, replace, "type", "kernel")

@@ -114,7 +114,7 @@ bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const
   const int counted = context.cost.factorisations;
   Vector inside = lambda;
   for (const Index n : bordered) inside[n] = 0;
-  const Vector values = fields.precision(inside);
+  const Vector values = fields.precision(context, inside);
   if (!factor_.factorise(context, values)) return false;
   diagonal_.resize(fields.size());
   for (Index j = 0; j < fields.size(); ++j) diagonal_[j] = values[fields.pattern().outerIndexPtr()[j]];

@@ -98,6 +98,11 @@ class SparseSolver final : public Solver {
   void add_column_gradient(const BorderedFactor& factor, const Vector& weight, const RowGradients& add_more,
                            ColumnGradients& sums) const;
 
+  /// Adds to sums those of a term whose rows are products, with d bound / dW = 2 diag(weight) cov(f, z) + more_n u' of
+  /// each row, where more_n(n, node) gives the latter.
+  void add_separable_gradient(const BorderedFactor& factor, Index t, const Vector& weight,
+                              const std::function<double(Index n, Index node)>& more, SeparableGradient& sums) const;
+
   /// The nodes of term t that row n touches, in order.
   std::vector<Index> nodes_of(Index t, Index n) const;
   /// cov(f_n, z) at these nodes, for every row; zero behind the last of a row with fewer.   N x h

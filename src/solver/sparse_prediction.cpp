@@ -51,7 +51,7 @@ Vector SparseSolver::forms_off_pattern(const SparseRows& W, const std::vector<In
   Vector out = Vector::Zero(number);
   const FactorSize known = symbolic_.size();
   if (factor_->can_draw() && number * known.entries > passes * known.work) {
-    const SparseMatrix precision = fields_.precision(lambda_, W, rows);
+    const SparseMatrix precision = fields_.precision(context_, lambda_, W, rows);
     SparseCholesky factor(precision);
     const Eigen::Map<const Vector> values(precision.valuePtr(), precision.nonZeros());
     if (!too_large(factor.size()) && factor.factorise(context_, values)) {
