@@ -4,14 +4,13 @@
 
 namespace galvi {
 
-// f(i, j, weight) for the lower triangle of w_n w_n', without pairs inside a part whose rows are products.
 template <class F>
-void FieldStack::for_pairs(Index n, const F& f) const {
+void FieldStack::for_pairs(const SparseRows& W, Index n, const F& f) const {
   std::size_t part = 0;
-  for (SparseRows::InnerIterator a(W_, n); a; ++a) {
+  for (SparseRows::InnerIterator a(W, n); a; ++a) {
     while (part + 1 < parts_.size() && a.col() >= parts_[part + 1].begin) ++part;
     const Index end = parts_[part].separable ? parts_[part].begin : a.col() + 1;
-    for (SparseRows::InnerIterator b(W_, n); b && b.col() < end; ++b) f(a.col(), b.col(), a.value() * b.value());
+    for (SparseRows::InnerIterator b(W, n); b && b.col() < end; ++b) f(a.col(), b.col(), a.value() * b.value());
   }
 }
 
@@ -43,7 +42,7 @@ FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) : prior_(prio
   }
   join_rows();
   for (Index n = 0; n < W_.rows(); ++n)
-    for_pairs(n, [&](Index i, Index j, double) { pattern.emplace_back(i, j, 0.0); });
+    for_pairs(W_, n, [&](Index i, Index j, double) { pattern.emplace_back(i, j, 0.0); });
   pattern_.resize(size_, size_);
   pattern_.setFromTriplets(pattern.begin(), pattern.end());
 
@@ -93,7 +92,7 @@ void FieldStack::add_pairs() {
   pairs_.clear();
   pairs_end_.clear();
   for (Index n = 0; n < W_.rows(); ++n) {
-    for_pairs(n, [&](Index i, Index j, double weight) {
+    for_pairs(W_, n, [&](Index i, Index j, double weight) {
       pairs_.push_back({static_cast<int>(position(i, j)), i == j ? 1 : 2, weight});
     });
     pairs_end_.push_back(pairs_.size());
@@ -188,6 +187,25 @@ Vector FieldStack::quadratic_forms(Context& context, const ConstVectorRef& value
   }
   for (const Part& part : parts_)
     if (part.separable) part.separable->add_quadratic_forms(context, pattern_, values, out);
+  return out;
+}
+
+Vector FieldStack::quadratic_forms(Context& context, const ConstVectorRef& values, const DesignRows& others, Index t,
+                                   const SparseRows& W, std::vector<Index>& unknown) const {
+  Vector out = Vector::Zero(W.rows());
+  for (Index n = 0; n < W.rows(); ++n) {
+    bool known = true;
+    for_pairs(W, n, [&](Index i, Index j, double weight) {
+      const Index at = position(i, j);
+      known = known && at >= 0;
+      if (known) out[n] += (i == j ? 1 : 2) * weight * values[at];
+    });
+    if (!known) unknown.push_back(n);
+  }
+  for (const Part& part : parts_)
+    if (part.separable && (t < 0 || part.term == t))
+      SeparableForms(prior_[part.term], others[part.term], part.begin)
+          .add_quadratic_forms(context, pattern_, values, out);
   return out;
 }
 

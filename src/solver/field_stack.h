@@ -37,6 +37,10 @@ class FieldStack {
                          const std::vector<Index>& more) const;
   /// w_n' Z w_n for all rows, where `values` are those of Z on the pattern.
   Vector quadratic_forms(Context& context, const ConstVectorRef& values) const;
+  /// The same for other rows, whose W is that of all terms (t = -1) or of term t; `unknown`: those with a pair of nodes
+  /// that is not on the pattern, whose forms are incomplete.
+  Vector quadratic_forms(Context& context, const ConstVectorRef& values, const DesignRows& others, Index t,
+                         const SparseRows& W, std::vector<Index>& unknown) const;
   /// The rows of term t as products; null where they are not.
   const SeparableForms* separable(Index t) const;
   /// Position of (i, j) among the values; -1 if it is not on the pattern.
@@ -71,8 +75,9 @@ class FieldStack {
   const Part& part_of(Index t) const;
   SparseRows rows_of(const Part& part) const;
   void join_rows();
+  /// f(i, j, weight) for the lower triangle of w_n w_n', without pairs inside a part whose rows are products.
   template <class F>
-  void for_pairs(Index n, const F& f) const;
+  void for_pairs(const SparseRows& W, Index n, const F& f) const;
 
   const Prior& prior_;
   const DesignRows& design_;

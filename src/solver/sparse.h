@@ -123,8 +123,8 @@ class SparseSolver final : public Solver {
   TermDesign term_design(const DesignRows& others, Index t) const;
   /// diag(W_s A^-1 W_s') of some rows whose nodes are not all neighbours on the pattern.
   Vector forms_off_pattern(const SparseRows& W, const std::vector<Index>& rows) const;
-  /// Var(w'u) for rows w.
-  Vector variances_of(const SparseRows& W, const Matrix& dense) const;
+  /// Var(w'u) for rows w, of all terms or of term t.
+  Vector variances_of(const DesignRows& others, Index t, const SparseRows& W, const Matrix& dense) const;
 
   FieldStack fields_;
   DenseColumns columns_;
