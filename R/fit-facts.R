@@ -68,7 +68,9 @@ evidence_kind <- function(fit) {
 #' Do inducing points, or nodes at other places than rows, leave a part of the rows' variance?
 #' @noRd
 leaves_variance <- function(fit) {
-  !is.null(fit$inducing) || any(vapply(all_specs(fit$design), function(spec) isTRUE(spec$nodes$between), NA))
+  !is.null(fit$inducing) || any(vapply(all_specs(fit$design), function(spec) {
+    isTRUE(spec$nodes$between) || !is.null(spec$knots)
+  }, NA))
 }
 
 #' The coefficients of a term, as the core has them, for all latent values; NULL if the term has none

@@ -10,7 +10,7 @@ find_notes <- function(fit) {
   told <- weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients"))
   weight <- lapply(weight, `[`, !told)
   c(
-    dependent, prior_notes(fit, weight),
+    dependent, prior_notes(fit, weight), knot_notes(fit),
     unlist(lapply(all_specs(fit$design), group_notes, fit = fit), recursive = FALSE)
   )
 }

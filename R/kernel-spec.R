@@ -7,9 +7,10 @@
 #' @param register function(parameter, value, default, lower, upper, variance, learned, guessed, transform) that adds an
 #'   entry to the hyperparameter table and returns its position. `value` is the user's, or NULL; then learning starts at
 #'   `default`, or the entry is fixed there if `learned` is FALSE. `variance`: is the parameter a variance?
+#' @param learned Is the variance learned where the user gives none? If not, it is fixed.
 #' @return list(type, columns, hyper, constants, parts) and, of a custom kernel, its functions
 #' @noRd
-kernel_spec <- function(kernel, inputs, register, default_variance = 1) {
+kernel_spec <- function(kernel, inputs, register, default_variance = 1, learned = TRUE) {
   labels <- kernel_terms(kernel)
   many <- length(labels) > 1L
   leaf <- 0L
@@ -33,7 +34,7 @@ kernel_spec <- function(kernel, inputs, register, default_variance = 1) {
     parts <- lapply(seq_len(count), function(k) build(node$parts[[k]], variances[k], free[k]))
     list(type = node$type, columns = integer(), hyper = list(), constants = list(), parts = parts)
   }
-  build(kernel, default_variance, TRUE)
+  build(kernel, default_variance, learned)
 }
 
 # The names of the simple kernels in a kernel, in order: se, se2, linear.
@@ -234,6 +235,13 @@ state_dimension <- function(kernel) {
   if (!length(kernel$parts)) return(if (is.null(harmonics)) facts_of_kernel(kernel)$states else 2 * harmonics + 1)
   parts <- vapply(kernel$parts, state_dimension, 1)
   if (any(parts == 0)) 0 else if (is_sum(kernel)) sum(parts) else prod(parts)
+}
+
+# Of a Markov process over one input, with or without its harmonics.
+has_states <- function(kernel) {
+  if (length(kernel$parts)) return(all(vapply(kernel$parts, has_states, NA)))
+  facts <- facts_of_kernel(kernel)
+  facts$states > 0 || facts$lines == "series"
 }
 
 has_input_features <- function(kernel) {

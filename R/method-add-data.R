@@ -172,6 +172,9 @@ at_points <- function(model, fit, inducing) {
     ))
   }
   for (label in names(inducing)) {
+    if (any(vapply(prior_terms(model), function(term) term$label == label && !is.null(term$knots), NA))) {
+      stop_galvi("argument", sprintf("`inducing`: the points of `%s`, a process in space and time, stay.", label))
+    }
     spec <- fit$design$specs[[match(label, fit$design$labels)]]
     model <- replace_points(model, label, given_points(spec, checked_points(inducing[[label]])))
   }

@@ -245,7 +245,8 @@ summary.galvi <- function(object, level = 0.95, ...) {
       uncertainty = uncertainty_line(object),
       logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
-      inducing = vapply(object$inducing, nrow, 1L), neighbours = neighbour_lines(object), starts = object$starts,
+      inducing = vapply(object$inducing, nrow, 1L), neighbours = neighbour_lines(object), knots = knot_lines(object),
+      starts = object$starts,
       starts_agree = starts_agree(object$starts), penalty = object$penalty
     ),
     class = "summary.galvi"
@@ -266,7 +267,7 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   if (length(x$inducing)) {
     print_wrapped(sprintf("%s: %d inducing points, in $inducing of the fit.", names(x$inducing), x$inducing))
   }
-  for (line in x$neighbours) print_wrapped(line)
+  for (line in c(x$neighbours, x$knots)) print_wrapped(line)
   if (!is.null(x$starts)) print_wrapped(starts_words(x$starts, x$starts_agree))
   if (x$convergence$converged) print_wrapped(paste0("Converged: ", x$certificate, "."))
   print_warnings(x, x$note)

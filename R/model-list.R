@@ -157,9 +157,11 @@ pilot_model <- function(model, learn, all = length(model$y)) {
   columns <- vapply(model$designs, function(design) sum(vapply(design, function(term) NCOL(term$W), 1L)), 1L)
   facts <- core_facts$solver
   sums <- all(vapply(model$predictors, function(predictor) fact(facts, predictor$solver, "sums"), NA))
-  rows <- max(2000L, 20L * points, 20L * columns)
+  # times need rows enough to tell of their order
+  knots <- max(0L, vapply(prior_terms(model), function(term) length(term$knots$times), 1L))
+  rows <- max(2000L, 20L * points, 20L * columns, 20L * knots)
   if (learn && has_nodes_at_rows(model)) return(if (all >= 3L * rows) model_of_nodes(model))
-  if (!(points && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
+  if (!((points || knots) && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
   with_thin_centres(model_of_rows(model, sort(spread_over(length(model$y), rows, 2L))))
 }
 
@@ -293,7 +295,7 @@ fitted_points <- function(design, model, values) {
   stats::setNames(Map(function(spec, term) {
     at <- term$inducing
     points <- matrix(values[at$coordinates], nrow(at$coordinates))
-    in_data_units(spec, points * rep(at$scale, each = nrow(points)) + rep(at$centre, each = nrow(points)))
+    in_data_units(spec_in_space(spec), points * rep(at$scale, each = nrow(points)) + rep(at$centre, each = nrow(points)))
   }, specs, terms), labels)
 }
 

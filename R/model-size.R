@@ -27,7 +27,8 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
       )
     ))
   }
-  fields <- sum(vapply(terms, field_bytes, 0)) + sum(vapply(terms, factor_bytes, 0, n, predictor_of(model)$solver))
+  fields <- sum(vapply(terms, field_bytes, 0)) + sum(vapply(terms, knot_bytes, 0, n)) +
+    sum(vapply(terms, factor_bytes, 0, n, predictor_of(model)$solver))
   new_size(
     base_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k), n,
     "this model", if (column_bytes(sum(points)) > 600 * n) {
@@ -36,7 +37,7 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
     } else {
       paste0(
         "Use fewer rows (`subset`)",
-        if (fields > 600 * n) ", coarser groups or times, fewer `neighbours` or nodes of a gp(),",
+        if (fields > 600 * n) ", coarser groups or times, fewer `neighbours`, nodes or `inducing` points of a gp(),",
         " or a machine with more memory."
       )
     }
@@ -45,7 +46,7 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
 
 # Of a sparse process, those of all levels of `by`.
 inducing_count <- function(term) {
-  if (is.null(term$inducing)) return(0)
+  if (is.null(term$inducing) || !is.null(term$knots)) return(0)
   as.numeric(nrow(term$inducing$coordinates)) * max(1, term$inducing$groups)
 }
 
@@ -118,6 +119,21 @@ field_bytes <- function(term) {
   }
   # the fill of a minimum degree order, as it is on a lattice
   600 * nodes + 16 * min(edges * log2(nodes + 1), nodes^2 / 2)
+}
+
+# The weights of rows, twice while they change, and the pattern, the factor and its inverse: full blocks of the states of
+# a knot and the next. Rows have the states of one knot where all times are knots.
+knot_bytes <- function(term, n) {
+  if (is.null(term$knots)) return(0)
+  states <- max(1, NROW(term$inducing$coordinates)) * knot_states(term)
+  knots <- length(term$knots$times)
+  24 * n * states * (if (knot_states(term) > 1L) 2 else 1) + 60 * term$knots$levels * knots * states^2
+}
+
+# States of a kernel in time, from what the core reads.
+knot_states <- function(term) {
+  kernel <- or_else(term$knots$kernels[[1L]], or_else(term[["kernel"]], term$kernels[[1L]]))
+  state_dimension(kernel)
 }
 
 # gp(x) -> gp(x, inducing = 200); labels that are shared have a number behind them

@@ -89,7 +89,7 @@ build_terms <- function(parts, design, context) {
       "`%s` has no terms: add an intercept, a variable or gp().", deparse_one(parts$formula)
     ))
   }
-  built <- settle_chains(built)
+  built <- settle_chains(built, context)
   list(
     fixed = fixed, specs = lapply(built, `[[`, "spec"), terms = built, rows = lapply(built, `[[`, "rows"),
     known = c(fixed$known, unlist(lapply(parts$specs, basis_name))),

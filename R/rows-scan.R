@@ -28,7 +28,7 @@ design_of_source <- function(formulas, source, family, args, na.action, chunk_ro
 #' @noRd
 follows_rows <- function(spec) {
   if (is.null(spec$kernel) || !is.null(spec$inducing) || is_finite_kernel(spec$kernel)) return(FALSE)
-  !is.null(spec$neighbours) || length(spec$inputs) == 1L && state_dimension(spec$kernel) > 0
+  !is.null(spec$neighbours) || length(spec$inputs) == 1L && has_states(spec$kernel) && !is_harmonic(spec$kernel)
 }
 
 #' Reads all rows once

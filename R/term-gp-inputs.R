@@ -86,7 +86,7 @@ input_moments <- function(spec, x, weights) {
   p <- ncol(x)
   moments <- list(centre = numeric(p), factor = rep(1, p))
   if (!spec$scale) return(moments)
-  numbers <- !is_indicator(spec)
+  numbers <- !is_indicator(spec) & !is_time_column(spec)
   sd <- column_sds(x, weights)
   moments$centre[numbers] <- column_means(x, weights)[numbers]
   varies <- numbers & sd > 0

@@ -24,9 +24,11 @@
 #' [integrated_wiener()], [cosine()], [constant()], [periodic()] or a sum or product of these is a Markov process: time and memory grow as the number of
 #' rows, for every likelihood and method, and the model is the same to rounding error. So a million rows take about a
 #' minute. `fit$solver` is `"markov"` then. It holds alone, beside fixed effects, beside random effects and fields of
-#' up to 300 levels or nodes, with `by`, and for several such terms of the same input; beside processes of other
-#' inputs, or with many states for few rows, the process is a full one. Products with [periodic()] have dozens of states:
-#' they are chains from about 5,000 rows on.
+#' up to 300 levels or nodes, with `by`, and for several such terms of the same input. Products with [periodic()] have
+#' dozens of states: they are chains from about 5,000 rows on. Beside processes of other inputs, larger fields, or with
+#' many states for few rows, the process is a full one for up to 1,000 rows. For more rows it is represented by its
+#' states at knots, as in space and time below, and not centred; the fit says so, with what this costs the bound.
+#' `center = TRUE` keeps the full process.
 #'
 #' **Several terms** add up. If one term is a full `gp()` and not a Markov process, the sum of the covariances of all
 #' terms is a dense matrix of N x N for N observations. A `gp()` whose kernel consists of [linear()] and [constant()]
@@ -46,6 +48,22 @@
 #' rows they have. At new places, too, the function is given the m nearest of the fitted ones, and given these it is
 #' independent from one new place to another. Where a kernel has a lengthscale for each input, distances are in units of
 #' the lengthscales. The process is not centred: see `center`.
+#'
+#' **Space and time.** `gp(x, y, inducing = 50, time = t)` is a process whose covariance is the product of one in space
+#' and one in time. In space it is represented by inducing points; each has a Markov process in time, represented by its
+#' states at knots (Hartikainen and Sarkka, 2010). So it takes any family, missing cells, places that move, and other
+#' terms beside it, and costs as K (M d)^3 + N M^2 for N rows, K knots, M points and d states of the kernel in time. A
+#' thousand places at a thousand times are a million rows, which take minutes. `kernel` is the one in space. In time it
+#' is [matern12()] with its own lengthscale, called `gp(x, y, time = t).time.lengthscale`, and variance 1. For another,
+#' multiply the kernel by one of the time, as in `kernel = se() * matern32(columns = "t")`: any kernel of long series
+#' (see above).
+#'
+#' All times are knots where they are at most 2,000 and, for smooth kernels, not much closer than the lengthscale;
+#' otherwise knots are evenly spaced, by a fraction of the lengthscale where learning starts. Knots and points in space
+#' stay while hyperparameters are learned. The evidence is a bound, as with inducing points. Rows between knots have 2 M d
+#' weights each, rows at knots M d or fewer: so with a million rows prefer [matern12()], or round the times. Predictions
+#' at later times are forecasts, which return to the prior; given points and knots, rows are independent of each other.
+#' The process is not centred: see `center`.
 #'
 #' @param ... Inputs, without names: columns, expressions in columns, or `.`. Numbers, logicals, dates, factors and text
 #'   are accepted.
@@ -75,17 +93,19 @@
 #'   contain one (`0 + g`) or free thresholds: the intercept is then the average level, as in mgcv, and each level of a
 #'   factor `by` has a function of mean zero over its own rows, so that `f + gp(x, by = f)` has the levels' means as
 #'   fixed effects. Not centred by default are functions without an intercept (`0 + gp(x)`, the form of the literature),
-#'   functions that a number `by` multiplies, kernels with a [constant()] part, and any process with `neighbours`. FALSE
-#'   is the process itself, whose level competes with the intercept.
+#'   functions that a number `by` multiplies, kernels with a [constant()] part, and any process with `neighbours` or
+#'   `time`. FALSE is the process itself, whose level competes with the intercept.
 #' @param neighbours NULL (the default), or how many nearest places each place is given, such as 20, for many places of
 #'   two or more inputs. With `inducing` beside it the nodes are fewer than the places: so many places spread evenly over
 #'   all, or those that `inducing` gives. Each row is then given its nearest nodes, and the evidence is a bound, as with
 #'   inducing points; nodes are not moved. Give `neighbours` to every `gp()` of a formula or to none.
+#' @param time NULL (the default), or the time for a process in space and time: one column of numbers, dates or times, or
+#'   an expression in one. The inputs are then those in space. `inducing` is 50 where it is not given.
 #' @return No value. `gp()` is only valid inside a formula.
 #' @section Errors:
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
 #' `inducing` or `neighbours`; `galvi_error_kernel` if `kernel` is not a kernel; `galvi_error_argument` for other
-#' arguments that are not as described; `galvi_error_data` for inputs of a wrong type or not finite;
+#' arguments that are not as described; `galvi_error_data` for inputs or a `time` of a wrong type or not finite;
 #' `galvi_error_method` if `approximation = "fitc"` is combined with a method that cannot average the likelihood;
 #' `galvi_error_size` if the full process, or the sparse factor of one with `neighbours`, needs more memory than there
 #' is, or hours for each step; `galvi_error_newdata` if a factor in `newdata` has a new level.
@@ -93,9 +113,9 @@
 #' `galvi_message_by` names `by_hyper = "shared"` where a factor `by` has more than 20 levels. `galvi_message_scale`
 #' suggests `scale` or `ard` where the standard deviations of inputs that share a lengthscale
 #' differ by a factor of 100 or more; `galvi_message_inducing` reports that there are fewer distinct inputs than
-#' inducing points; `galvi_message_text` that text is taken as levels although it looks like numbers or dates;
-#' `galvi_message_slope` that [integrated_wiener()] has no slope beside it; `galvi_message_harmonics` that a periodic
-#' function has more harmonics than are kept.
+#' inducing points; `galvi_message_knots` says that processes of several inputs are at knots; `galvi_message_text` that
+#' text is taken as levels although it looks like numbers or dates; `galvi_message_slope` that [integrated_wiener()] has
+#' no slope beside it; `galvi_message_harmonics` that a periodic function has more harmonics than are kept.
 #' @references
 #' Rasmussen, C. E. and Williams, C. K. I. (2006). *Gaussian Processes for Machine Learning*. MIT Press.
 #'
@@ -107,6 +127,9 @@
 #'
 #' Vecchia, A. V. (1988). Estimation and model identification for continuous spatial processes. *Journal of the Royal
 #' Statistical Society B* 50, 297-312.
+#'
+#' Hartikainen, J. and Sarkka, S. (2010). Kalman filtering and smoothing solutions to temporal Gaussian process regression
+#' models. *IEEE International Workshop on Machine Learning for Signal Processing*, 379-384.
 #'
 #' Snelson, E. and Ghahramani, Z. (2006). Sparse Gaussian processes using pseudo-inputs. *Advances in Neural Information
 #' Processing Systems* 18, 1257-1264.
@@ -128,9 +151,15 @@
 #' # each place is given its ten nearest neighbours
 #' near <- galvi(mag ~ gp(long, lat, kernel = matern32(), neighbours = 10), data = quakes[1:200, ])
 #' predict(near, data.frame(long = 180, lat = -20), interval = "credible")
+#'
+#' # in space and time: a wave
+#' moving <- data.frame(x = runif(120), t = rep(1:12, each = 10))
+#' moving$y <- sin(6 * moving$x - moving$t / 2)
+#' waves <- galvi(y ~ gp(x, inducing = 6, time = t), data = moving, hyper = "fixed")
+#' predict(waves, data.frame(x = 0.5, t = c(6.5, 14)), interval = "credible")
 #' @export
 gp <- function(..., kernel = se(), by = NULL, by_hyper = c("each", "shared"), inducing = NULL, scale = FALSE,
-               approximation = c("variational", "fitc"), center = TRUE, neighbours = NULL) {
+               approximation = c("variational", "fitc"), center = TRUE, neighbours = NULL, time = NULL) {
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
@@ -155,14 +184,15 @@ parse_term.gp_term <- function(spec, call, env) {
   # a finite kernel is a set of columns and needs no inducing points
   inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
   neighbours <- if (!is.null(options$neighbours)) check_neighbours(gp_option(options, "neighbours", env))
-  if (is_finite_kernel(kernel)) inducing <- NULL
-  check_neighbour_options(complete_spec(spec, list(
+  if (is_finite_kernel(kernel) && is.null(options$time)) inducing <- NULL
+  spec <- complete_spec(spec, list(
     inputs = inputs, by = by, by_hyper = by_hyper, variables = c(inputs, by), kernel = kernel,
     kernel_call = options$kernel, inducing = inducing,
     approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
     center = gp_center(options, kernel, env, call), neighbours = neighbours
-  )), call)
+  ))
+  check_neighbour_options(check_time(spec, options, call), call)
 }
 
 # "each" is meant for factors; typed beside a number it is refused by design_term(), which knows what `by` is.
@@ -260,6 +290,7 @@ design_term.gp_term <- function(spec, frame, context) {
     input_facts(frame[[variable_name(input)]], variable_name(input))
   })
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
+  check_time_values(spec)
   block <- input_block(spec, frame)
   spec$variable <- block$variable
   spec$input_names <- block$names
@@ -281,7 +312,7 @@ design_term.gp_term <- function(spec, frame, context) {
       })
     })
   }
-  if (is_finite_kernel(spec$kernel)) {
+  if (is_finite_kernel(spec$kernel) && !is_in_time(spec)) {
     finite <- for_copies(function(inputs, register) {
       finite_columns(spec$kernel, inputs, register, context$default_variance)
     })
@@ -292,10 +323,14 @@ design_term.gp_term <- function(spec, frame, context) {
       type = "columns", label = spec$label, mean = numeric(ncol(rows$W)), factors = finite_factors(one, spec)
     ))
   } else {
+    in_space <- !is_time_column(spec)
+    shares <- variance_shares(spec)
     kernels <- for_copies(function(inputs, register) {
-      kernel_spec(spec$kernel, inputs, register, context$default_variance)
+      kernel_spec(spec$kernel, inputs_of(inputs, in_space), register, shares$space(context$default_variance),
+        shares$learned[["space"]])
     })
     rows <- c(list(inputs = inputs$matrix), by)
+    spec$center_asked <- isTRUE(spec$center)
     spec$center <- centres(spec, rows, context)
     centre <- if (spec$center) list(centre = centre_rows(spec, rows, context$weights, context))
     terms <- lapply(kernels, function(own) c(
@@ -304,8 +339,26 @@ design_term.gp_term <- function(spec, frame, context) {
     ))
     terms <- settle_process(terms, spec, rows, context$registry$table())
     if (!is.null(spec$inducing)) {
-      points <- register_points(spec, starting_points(spec, inputs, context$start), inputs, context)
+      in_places <- spec_in_space(spec)
+      places <- inputs_of(inputs, in_space)
+      # those of a field are not moved
+      points <- register_points(in_places, starting_points(in_places, places, context$start), places, replace(
+        context, "move_inducing", context$move_inducing && !is_in_time(spec)
+      ))
       terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))
+    }
+    if (is_in_time(spec)) {
+      in_time <- for_copies(function(inputs, register) {
+        kernel_spec(spec$time_kernel, inputs_of(inputs, !in_space), function(parameter, ...) {
+          register(paste0("time.", parameter), ...)
+        }, shares$time(context$default_variance), shares$learned[["time"]])
+      })
+      times <- inputs$matrix[, !in_space]
+      terms <- Map(function(term, kernels) {
+        knots <- knot_spec(spec, times, kernels, context$registry$table(), most_space_knots, in_space = TRUE)
+        utils::modifyList(term, list(type = "knots", knots = knots))
+      }, terms, in_time)
+      spec$knots <- terms[[1L]]$knots["times"]
     }
     if (!is.null(spec$neighbours)) {
       scale <- distance_scale(kernels[[1L]][[1L]], ncol(inputs$matrix), context$registry$table()$value)
@@ -313,7 +366,7 @@ design_term.gp_term <- function(spec, frame, context) {
       rows$node <- nodes_of_rows(spec, rows, fitted = TRUE)
       terms <- lapply(terms, utils::modifyList, list(type = "neighbours", neighbours = spec$nodes))
     }
-    if (!spec$scale) inform_scales(spec, kernels[[1L]][[1L]], block$matrix)
+    if (!spec$scale) inform_scales(spec_in_space(spec), kernels[[1L]][[1L]], block$matrix[, in_space, drop = FALSE])
     if (needs_slope(spec, rows, context)) inform_no_slope(spec)
   }
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
@@ -328,10 +381,10 @@ most_nodes_beside <- 300
 #' Processes as chains where one solver takes them together, else as full ones
 #'
 #' All need the same input, and states that are few for the number of rows: where groups differ, each group's process is
-#' a part of one state.
+#' a part of one state. Else a process over many rows has its states at knots.
 #' @param built From design_term(), of all terms.
 #' @noRd
-settle_chains <- function(built) {
+settle_chains <- function(built, context) {
   chains <- vapply(built, function(b) fact("term", b$term$type, "chain"), NA)
   if (!any(chains)) return(built)
   of <- built[chains]
@@ -347,6 +400,8 @@ settle_chains <- function(built) {
   # a row costs as the cube of the states, or as the square of the rows; up to three states have code of their own
   cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
   if (same("inputs") && cheaper && nodes <= most_nodes_beside) return(built)
+  at_knots <- chains_at_knots(built, chains, context)
+  if (!is.null(at_knots)) return(at_knots)
   built[chains] <- lapply(of, function(b) {
     as_full <- function(term) replace(with_term_harmonics(term, NULL), "type", "kernel")
     b$term <- as_full(b$term)

@@ -83,6 +83,15 @@ NeighbourSpec neighbours_from_list(const Rcpp::List& list) {
   return spec;
 }
 
+KnotSpec knots_from_list(const Rcpp::List& list) {
+  KnotSpec spec;
+  spec.times = get_vector(list, "times");
+  if (has(list, "kernels"))
+    for (const auto& kernel : Rcpp::List(list["kernels"])) spec.kernels.push_back(kernel_from_list(kernel));
+  spec.levels = get<int>(list, "levels");
+  return spec;
+}
+
 // groups from 1, as in rows of data
 CentreSpec centre_from_list(const Rcpp::List& list) {
   CentreSpec spec;
@@ -270,12 +279,13 @@ void check_positions(const TermSpec& spec, Index hypers) {
     for (const auto& [name, positions] : hyper)
       for (const Index at : positions) check(at, 0, hypers);
   };
-  const std::function<void(const KernelSpec&)> check_kernel = [&](const KernelSpec& kernel) {
+  const std::function<void(const KernelSpec&, Index)> check_kernel = [&](const KernelSpec& kernel, Index inputs) {
     check_all(kernel.hyper);
-    for (const Index column : kernel.columns) check(column, 0, spec.inputs);
-    for (const KernelSpec& part : kernel.parts) check_kernel(part);
+    for (const Index column : kernel.columns) check(column, 0, inputs);
+    for (const KernelSpec& part : kernel.parts) check_kernel(part, inputs);
   };
-  for (const KernelSpec& kernel : spec.kernels) check_kernel(kernel);
+  for (const KernelSpec& kernel : spec.kernels) check_kernel(kernel, spec.inputs);
+  for (const KernelSpec& kernel : spec.knots.kernels) check_kernel(kernel, 1);
   check_all(spec.field.hyper);
   const auto check_matrix = [&](const Eigen::MatrixXi& positions, Index lowest) {
     for (Index i = 0; i < positions.size(); ++i) check(positions.data()[i], lowest, hypers);
@@ -302,6 +312,7 @@ std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& t
   if (has(term, "centre")) spec.centre = centre_from_list(term["centre"]);
   if (has(term, "inducing")) spec.inducing = inducing_from_list(term["inducing"]);
   if (has(term, "neighbours")) spec.neighbours = neighbours_from_list(term["neighbours"]);
+  if (has(term, "knots")) spec.knots = knots_from_list(term["knots"]);
   if (spec.factors.rows() != spec.mean.size())
     throw std::invalid_argument("term " + spec.label + ": mean and factors differ in length");
   auto made = make_term(spec, context.backend);

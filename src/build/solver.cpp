@@ -11,6 +11,7 @@
 #include "solver/markov_prediction.cpp"
 #include "solver/projected.cpp"
 #include "solver/registry.cpp"
+#include "solver/separable_forms.cpp"
 #include "solver/solver.cpp"
 #include "solver/sparse.cpp"
 #include "solver/sparse_gradient.cpp"

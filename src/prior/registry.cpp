@@ -10,6 +10,7 @@
 #include "prior/harmonics_term.h"
 #include "prior/inducing_term.h"
 #include "prior/kernel_term.h"
+#include "prior/knot_term.h"
 #include "prior/neighbour_term.h"
 
 namespace galvi {
@@ -41,6 +42,7 @@ const std::vector<Entry>& registry() {
       {{"field", false, false, true, false, false}, make<FieldTerm>},
       {{"inducing", false, false, false, false, false}, make<InducingTerm>},
       {{"neighbours", false, false, true, false, false}, make<NeighbourTerm>},
+      {{"knots", false, false, true, false, false}, make<KnotTerm>},
       {{"factors", false, false, true, false, true}, make<FactorsTerm>},
   };
   return terms;

@@ -51,6 +51,14 @@ struct NeighbourSpec {
   bool between = false;        // are fitted rows at other places than nodes?
 };
 
+/// A process that is Markov in time: its states at knots, which all levels of a factor `by` share. Beside inducing points,
+/// which are in space, `kernels` are those in time, of one input; without them those of the term are.
+struct KnotSpec {
+  Vector times;                     // K, ascending
+  std::vector<KernelSpec> kernels;  // one, or one for each level
+  Index levels = 1;
+};
+
 /// The rows over which a Gaussian process has mean zero, those of each group apart: f less sum_r weight_r f(x_r).
 /// Without rows the process is not centred. Another term of the prior, of columns C, may have the process's means: `level`
 /// v_g with C v_g = 1 in the rows of group g.
@@ -89,6 +97,7 @@ struct TermSpec {
   InducingSpec inducing;
   NeighbourSpec neighbours;
   WavesSpec waves;
+  KnotSpec knots;
   FactorsSpec factor;
 };
 
@@ -101,6 +110,8 @@ struct Weights {
 class ChainTerm;
 class Field;
 class FactorsTerm;
+struct SeparableGradient;
+struct SeparableRows;
 
 /// Rows by nodes, a few entries per row.
 using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor>;
@@ -185,6 +196,17 @@ class Term {
   /// of its nodes and g is d bound / dc.   n x h, n
   virtual void add_field_design_gradient(const TermRows& /*rows*/, const ConstMatrixRef& /*G*/,
                                          const ConstVectorRef& /*g*/, VectorRef /*hyper*/) const {}
+  // The same for rows whose weights are products over runs of nodes (prior/separable_rows.h), which are too many to be
+  // taken one by one.
+  virtual bool separable() const { return false; }
+  /// What hyperparameters do not change, and the weights at the present ones.
+  virtual SeparableRows separable_rows(const TermRows& rows) const;
+  virtual void weigh(SeparableRows& /*rows*/) const {}
+  /// hyper[h] += d bound / dh through the weights and through c.
+  virtual void add_separable_gradient(const SeparableRows& rows, SeparableGradient sums, const ConstVectorRef& g,
+                                      VectorRef hyper) const;
+  /// Sets of runs, by their first nodes in order: the runs of any row are in one of them.
+  virtual std::vector<std::vector<Index>> run_sets() const { return {}; }
   /// Null for all other terms.
   virtual const FactorsTerm* factors() const { return nullptr; }
 

@@ -78,9 +78,13 @@ void BorderedFactor::Border::add_columns(Context& context, const FieldStack& fie
         context.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[group]);
       },
       [&](Index, Index begin, MatrixRef chunk) {
-        for (Index i = 0; i < chunk.rows(); ++i)
-          for (SparseRows::InnerIterator w(W, begin + i); w; ++w)
-            coupling.col(w.col()).head(q) += lambda[begin + i] * w.value() * chunk.row(i).transpose();
+        for (Index i = 0; i < chunk.rows(); ++i) {
+          const Vector weighted = lambda[begin + i] * chunk.row(i).transpose();
+          for (SparseRows::InnerIterator w(W, begin + i); w; ++w) {
+            double* column = &coupling(0, w.col());
+            for (Index k = 0; k < q; ++k) column[k] += w.value() * weighted[k];
+          }
+        }
       });
   for (const Matrix& sum : sums) corner.topLeftCorner(q, q) += sum;
   corner.diagonal().head(q) += columns.prior().precision();
@@ -114,7 +118,7 @@ bool BorderedFactor::factorise(Context& context, const FieldStack& fields, const
   const int counted = context.cost.factorisations;
   Vector inside = lambda;
   for (const Index n : bordered) inside[n] = 0;
-  const Vector values = fields.precision(inside);
+  const Vector values = fields.precision(context, inside);
   if (!factor_.factorise(context, values)) return false;
   diagonal_.resize(fields.size());
   for (Index j = 0; j < fields.size(); ++j) diagonal_[j] = values[fields.pattern().outerIndexPtr()[j]];
@@ -168,8 +172,14 @@ Matrix BorderedFactor::cross_covariance(const Backend& backend, const SparseRows
                                         const ConstMatrixRef& dense, Vector* quadratic) const {
   Matrix r = Matrix::Zero(by_node_.rows(), dense.rows());
   r.topRows(columns_) = dense.transpose();
-  for (Index i = 0; i < dense.rows(); ++i)
-    for (SparseRows::InnerIterator w(W, begin + i); w; ++w) r.col(i) -= w.value() * by_node_.col(w.col());
+  const Index p = r.rows();
+  if (p > 0)
+    for (Index i = 0; i < dense.rows(); ++i)
+      for (SparseRows::InnerIterator w(W, begin + i); w; ++w) {
+        const double* column = &by_node_(0, w.col());
+        double* out = &r(0, i);
+        for (Index k = 0; k < p; ++k) out[k] -= w.value() * column[k];
+      }
   Matrix solved(r.rows(), r.cols());
   backend.multiply(false, false, 1.0, border_inverse_, r, 0.0, solved);
   if (quadratic) *quadratic = solved.cwiseProduct(r).colwise().sum().transpose();

@@ -4,23 +4,25 @@
 
 namespace galvi {
 
-namespace {
-
-// f(i, j, weight) for the lower triangle of w_n w_n'.
 template <class F>
-void for_pairs(const SparseRows& W, Index n, const F& f) {
-  for (SparseRows::InnerIterator a(W, n); a; ++a)
-    for (SparseRows::InnerIterator b(W, n); b && b.col() <= a.col(); ++b)
-      f(a.col(), b.col(), a.value() * b.value());
+void FieldStack::for_pairs(const SparseRows& W, Index n, const F& f) const {
+  std::size_t part = 0;
+  for (SparseRows::InnerIterator a(W, n); a; ++a) {
+    while (part + 1 < parts_.size() && a.col() >= parts_[part + 1].begin) ++part;
+    const Index end = parts_[part].separable ? parts_[part].begin : a.col() + 1;
+    for (SparseRows::InnerIterator b(W, n); b && b.col() < end; ++b) f(a.col(), b.col(), a.value() * b.value());
+  }
 }
-
-}  // namespace
 
 FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) : prior_(prior), design_(rows) {
   Index constraints = 0;
   for (Index t = 0; t < prior.size(); ++t)
     if (const Field* field = prior[t].field()) {
-      parts_.push_back({field, t, size_, prior[t].field_design(rows[t]), {}});
+      parts_.push_back({field, t, size_, {}, nullptr, {}});
+      if (prior[t].separable())
+        parts_.back().separable = std::make_unique<SeparableForms>(prior[t], rows[t], size_);
+      else
+        parts_.back().rows = prior[t].field_design(rows[t]);
       size_ += field->size();
       constraints += field->constraints().cols();
     }
@@ -36,8 +38,9 @@ FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) : prior_(prio
     for (Index j = 0; j < field.size(); ++j)
       for (SparseMatrix::InnerIterator r(field.pinned_precision(), j); r; ++r)
         pattern.emplace_back(part.begin + r.row(), part.begin + j, 0.0);
+    if (part.separable) part.separable->add_pattern(pattern);
   }
-  W_ = design(rows);
+  join_rows();
   for (Index n = 0; n < W_.rows(); ++n)
     for_pairs(W_, n, [&](Index i, Index j, double) { pattern.emplace_back(i, j, 0.0); });
   pattern_.resize(size_, size_);
@@ -54,6 +57,37 @@ FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) : prior_(prio
   add_pairs();
 }
 
+SparseRows FieldStack::rows_of(const Part& part) const {
+  return part.separable ? part.separable->expanded() : part.rows;
+}
+
+// W_ = the parts' rows side by side.
+void FieldStack::join_rows() {
+  if (parts_.size() == 1) {
+    W_ = rows_of(parts_[0]);
+    return;
+  }
+  std::vector<SparseRows> rows;
+  Index entries = 0;
+  for (const Part& part : parts_) {
+    rows.push_back(rows_of(part));
+    rows.back().makeCompressed();
+    entries += rows.back().nonZeros();
+  }
+  W_ = SparseRows(design_.size(), size_);
+  W_.resizeNonZeros(entries);
+  int at = 0;
+  W_.outerIndexPtr()[0] = 0;
+  for (Index n = 0; n < W_.rows(); ++n) {
+    for (std::size_t p = 0; p < parts_.size(); ++p)
+      for (SparseRows::InnerIterator w(rows[p], n); w; ++w, ++at) {
+        W_.innerIndexPtr()[at] = static_cast<int>(parts_[p].begin + w.col());
+        W_.valuePtr()[at] = w.value();
+      }
+    W_.outerIndexPtr()[n + 1] = at;
+  }
+}
+
 void FieldStack::add_pairs() {
   pairs_.clear();
   pairs_end_.clear();
@@ -65,19 +99,26 @@ void FieldStack::add_pairs() {
   }
 }
 
-Index FieldStack::first_node(Index t) const {
-  return std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.term == t; })->begin;
+const FieldStack::Part& FieldStack::part_of(Index t) const {
+  return *std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.term == t; });
 }
+
+Index FieldStack::first_node(Index t) const { return part_of(t).begin; }
+
+const SeparableForms* FieldStack::separable(Index t) const { return part_of(t).separable.get(); }
 
 void FieldStack::refresh_rows() {
   bool moved = false;
   for (Part& part : parts_)
     if (prior_[part.term].moves_field_design()) {
-      part.rows = prior_[part.term].field_design(design_[part.term]);
+      if (part.separable)
+        part.separable->weigh();
+      else
+        part.rows = prior_[part.term].field_design(design_[part.term]);
       moved = true;
     }
   if (!moved) return;
-  W_ = design(design_);
+  join_rows();
   add_pairs();
 }
 
@@ -108,28 +149,34 @@ SparseRows FieldStack::design(const DesignRows& rows, Index t) const {
   return out;
 }
 
-Vector FieldStack::precision(const Vector& lambda) const {
+Vector FieldStack::precision(Context& context, const Vector& lambda) const {
   Vector values = base_;
   std::size_t pair = 0;
   for (Index n = 0; n < W_.rows(); ++n)
     for (; pair < pairs_end_[n]; ++pair) values[pairs_[pair].position] += lambda[n] * pairs_[pair].weight;
+  for (const Part& part : parts_)
+    if (part.separable) part.separable->add_precision(context, pattern_, lambda, values);
   return values;
 }
 
-SparseMatrix FieldStack::precision(const Vector& lambda, const SparseRows& W, const std::vector<Index>& more) const {
-  const Vector values = precision(lambda);
+SparseMatrix FieldStack::precision(Context& context, const Vector& lambda, const SparseRows& W,
+                                   const std::vector<Index>& more) const {
+  const Vector values = precision(context, lambda);
   std::vector<Eigen::Triplet<double>> entries;
   Index e = 0;
   for (Index j = 0; j < size_; ++j)
     for (SparseMatrix::InnerIterator entry(pattern_, j); entry; ++entry)
       entries.emplace_back(entry.row(), j, values[e++]);
-  for (const Index n : more) for_pairs(W, n, [&](Index i, Index j, double) { entries.emplace_back(i, j, 0.0); });
+  for (const Index n : more)
+    for (SparseRows::InnerIterator a(W, n); a; ++a)
+      for (SparseRows::InnerIterator b(W, n); b && b.col() <= a.col(); ++b)
+        if (position(a.col(), b.col()) < 0) entries.emplace_back(a.col(), b.col(), 0.0);
   SparseMatrix out(size_, size_);
   out.setFromTriplets(entries.begin(), entries.end());
   return out;
 }
 
-Vector FieldStack::quadratic_forms(const ConstVectorRef& values) const {
+Vector FieldStack::quadratic_forms(Context& context, const ConstVectorRef& values) const {
   Vector out(W_.rows());
   std::size_t pair = 0;
   for (Index n = 0; n < W_.rows(); ++n) {
@@ -138,6 +185,27 @@ Vector FieldStack::quadratic_forms(const ConstVectorRef& values) const {
       sum += pairs_[pair].multiplicity * pairs_[pair].weight * values[pairs_[pair].position];
     out[n] = sum;
   }
+  for (const Part& part : parts_)
+    if (part.separable) part.separable->add_quadratic_forms(context, pattern_, values, out);
+  return out;
+}
+
+Vector FieldStack::quadratic_forms(Context& context, const ConstVectorRef& values, const DesignRows& others, Index t,
+                                   const SparseRows& W, std::vector<Index>& unknown) const {
+  Vector out = Vector::Zero(W.rows());
+  for (Index n = 0; n < W.rows(); ++n) {
+    bool known = true;
+    for_pairs(W, n, [&](Index i, Index j, double weight) {
+      const Index at = position(i, j);
+      known = known && at >= 0;
+      if (known) out[n] += (i == j ? 1 : 2) * weight * values[at];
+    });
+    if (!known) unknown.push_back(n);
+  }
+  for (const Part& part : parts_)
+    if (part.separable && (t < 0 || part.term == t))
+      SeparableForms(prior_[part.term], others[part.term], part.begin)
+          .add_quadratic_forms(context, pattern_, values, out);
   return out;
 }
 
@@ -185,7 +253,16 @@ double FieldStack::jitter() const {
 
 Vector FieldStack::row_variances(Context& context) const {
   Vector out = Vector::Zero(W_.rows());
-  for (const Part& part : parts_) out += part.field->row_variances(context, part.rows);
+  for (const Part& part : parts_) {
+    if (!part.separable) {
+      out += part.field->row_variances(context, part.rows);
+      continue;
+    }
+    Vector rest = Vector::Zero(W_.rows());
+    prior_[part.term].add_extra_variances(design_[part.term], 0, Matrix(), rest);
+    prior_[part.term].add_variances(context, design_[part.term], out);
+    out -= rest;
+  }
   return out;
 }
 

@@ -1,8 +1,11 @@
 // The fields of all terms side by side: one z of length L, one W, and the sparsity pattern of their products.
 #pragma once
 
+#include <memory>
+
 #include "prior/field.h"
 #include "prior/prior.h"
+#include "solver/separable_forms.h"
 
 namespace galvi {
 
@@ -28,11 +31,18 @@ class FieldStack {
   /// The pattern of the lower triangle of R + W' diag(lambda) W, with R the fields' pinned precisions.
   const SparseMatrix& pattern() const { return pattern_; }
   /// Its values at this lambda.
-  Vector precision(const Vector& lambda) const;
+  Vector precision(Context& context, const Vector& lambda) const;
   /// The same on a pattern that has all pairs of the nodes of these rows of W besides.
-  SparseMatrix precision(const Vector& lambda, const SparseRows& W, const std::vector<Index>& more) const;
+  SparseMatrix precision(Context& context, const Vector& lambda, const SparseRows& W,
+                         const std::vector<Index>& more) const;
   /// w_n' Z w_n for all rows, where `values` are those of Z on the pattern.
-  Vector quadratic_forms(const ConstVectorRef& values) const;
+  Vector quadratic_forms(Context& context, const ConstVectorRef& values) const;
+  /// The same for other rows, whose W is that of all terms (t = -1) or of term t; `unknown`: those with a pair of nodes
+  /// that is not on the pattern, whose forms are incomplete.
+  Vector quadratic_forms(Context& context, const ConstVectorRef& values, const DesignRows& others, Index t,
+                         const SparseRows& W, std::vector<Index>& unknown) const;
+  /// The rows of term t as products; null where they are not.
+  const SeparableForms* separable(Index t) const;
   /// Position of (i, j) among the values; -1 if it is not on the pattern.
   Index position(Index i, Index j) const { return galvi::position(pattern_, i, j); }
 
@@ -58,9 +68,16 @@ class FieldStack {
   struct Part {
     const Field* field;
     Index term, begin;
-    SparseRows rows;
+    SparseRows rows;                              // empty where they are products
+    std::unique_ptr<SeparableForms> separable;    // null where they are not
     IndexVector positions;  // of R's values among the pattern's
   };
+  const Part& part_of(Index t) const;
+  SparseRows rows_of(const Part& part) const;
+  void join_rows();
+  /// f(i, j, weight) for the lower triangle of w_n w_n', without pairs inside a part whose rows are products.
+  template <class F>
+  void for_pairs(const SparseRows& W, Index n, const F& f) const;
 
   const Prior& prior_;
   const DesignRows& design_;
@@ -72,7 +89,8 @@ class FieldStack {
   Vector pin_weights_;
   SparseMatrix pattern_;
   Vector base_;  // R
-  // All pairs of nodes that a row touches, row after row: w_n w_n' on the pattern.
+  // All pairs of nodes that a row touches, row after row: w_n w_n' on the pattern, without those inside parts whose rows
+  // are products.
   struct Pair {
     int position;      // among the pattern's values
     int multiplicity;  // 1 for a node with itself, 2 for two nodes, as the pattern is a triangle

@@ -115,7 +115,7 @@ SparseSolver::Latent SparseSolver::solve(Latent u) const {
 }
 
 Vector SparseSolver::variances(const BorderedFactor& factor) const {
-  Vector out = fields_.quadratic_forms(factor.selected_inverse(context_));
+  Vector out = fields_.quadratic_forms(context_, factor.selected_inverse(context_));
   columns_.for_chunks(factor.row_flops() * rows_, [&](Index, Index begin, MatrixRef chunk) {
     Vector border;
     factor.cross_covariance(context_.backend, fields_.rows(), begin, chunk, &border);

@@ -98,6 +98,11 @@ class SparseSolver final : public Solver {
   void add_column_gradient(const BorderedFactor& factor, const Vector& weight, const RowGradients& add_more,
                            ColumnGradients& sums) const;
 
+  /// Adds to sums those of a term whose rows are products, with d bound / dW = 2 diag(weight) cov(f, z) + more_n u' of
+  /// each row, where more_n(n, node) gives the latter.
+  void add_separable_gradient(const BorderedFactor& factor, Index t, const Vector& weight,
+                              const std::function<double(Index n, Index node)>& more, SeparableGradient& sums) const;
+
   /// The nodes of term t that row n touches, in order.
   std::vector<Index> nodes_of(Index t, Index n) const;
   /// cov(f_n, z) at these nodes, for every row; zero behind the last of a row with fewer.   N x h
@@ -118,8 +123,8 @@ class SparseSolver final : public Solver {
   TermDesign term_design(const DesignRows& others, Index t) const;
   /// diag(W_s A^-1 W_s') of some rows whose nodes are not all neighbours on the pattern.
   Vector forms_off_pattern(const SparseRows& W, const std::vector<Index>& rows) const;
-  /// Var(w'u) for rows w.
-  Vector variances_of(const SparseRows& W, const Matrix& dense) const;
+  /// Var(w'u) for rows w, of all terms or of term t.
+  Vector variances_of(const DesignRows& others, Index t, const SparseRows& W, const Matrix& dense) const;
 
   FieldStack fields_;
   DenseColumns columns_;

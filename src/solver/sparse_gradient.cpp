@@ -96,6 +96,28 @@ Matrix SparseSolver::row_covariances(const BorderedFactor& factor, Index t) cons
   return out;
 }
 
+// cov(f_n, z) is w_n' Z with Z = A^-1 on the pattern, the nodes of other fields in the row, and the border.
+void SparseSolver::add_separable_gradient(const BorderedFactor& factor, Index t, const Vector& weight,
+                                          const std::function<double(Index n, Index node)>& more,
+                                          SeparableGradient& sums) const {
+  const Vector& inverse = factor.selected_inverse(context_);
+  const SeparableForms& forms = *fields_.separable(t);
+  const SeparableRows& rows = forms.rows();
+  forms.add_gradient(context_, fields_.pattern(), inverse, weight, sums);
+  const Index begin = fields_.first_node(t), end = begin + (*prior_)[t].field()->size();
+  for (const Index n : rows.rows) {
+    const std::vector<Index> nodes = nodes_of(t, n);
+    Vector own = factor.border_cross(fields_.rows(), n, columns_.row(n), nodes);
+    for (SparseRows::InnerIterator w(fields_.rows(), n); w; ++w) {
+      if (w.col() >= begin && w.col() < end) continue;
+      for (Index k = 0; k < own.size(); ++k) own[k] += w.value() * inverse[fields_.position(w.col(), nodes[k])];
+    }
+    own *= 2 * weight[n];
+    for (Index k = 0; more && k < own.size(); ++k) own[k] += more(n, nodes[k]);
+    sums.add_row(rows, n, rows.moment[n], own);
+  }
+}
+
 UnitMoments SparseSolver::unit_moments(Index t, const Vector& b) {
   UnitMoments out;
   const FactorsTerm& term = *(*prior_)[t].factors();
@@ -139,8 +161,16 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   add_column_gradient(*factor_, site.d_variance, through_means, by_column);
   Vector by_node = -0.5 * node_covariances(*factor_);  // -K / 2 + K'
   std::map<Index, Matrix> by_weight;                   // by term, d bound / dW_s at the nodes of each row
+  std::map<Index, SeparableGradient> by_product;       // or its sums, where weights are products
   for (Index t = 0; t < prior_->size(); ++t) {
     if (!(*prior_)[t].moves_field_design()) continue;
+    if (const SeparableForms* forms = fields_.separable(t)) {
+      auto& sums = by_product.emplace(t, SeparableGradient(forms->rows())).first->second;
+      add_separable_gradient(*factor_, t, site.d_variance, [&](Index n, Index node) {
+        return with_mean[n] * u.z(node) + site.alpha[n] * p.z(node);
+      }, sums);
+      continue;
+    }
     Matrix G = (2 * site.d_variance).asDiagonal() * row_covariances(*factor_, t);
     for (Index n = 0; n < rows_; ++n) {
       const std::vector<Index> nodes = nodes_of(t, n);
@@ -154,6 +184,7 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
       add_column_gradient(near, share * lambda_, {}, by_column);
       by_node += share * node_covariances(near);
       for (auto& [t, G] : by_weight) G += (2 * share * lambda_).asDiagonal() * row_covariances(near, t);
+      for (auto& [t, sums] : by_product) add_separable_gradient(near, t, share * lambda_, {}, sums);
     });
 
   const auto d_precision = [&](Index i, Index j, Index position) {
@@ -163,6 +194,8 @@ void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   by_column.finish(hyper);
   for (const auto& [t, G] : by_weight)
     (*prior_)[t].add_field_design_gradient((*design_)[t], G, d_extra, hyper);
+  for (const auto& [t, sums] : by_product)
+    (*prior_)[t].add_separable_gradient(fields_.separable(t)->rows(), sums, d_extra, hyper);
 }
 
 }  // namespace galvi

@@ -20,27 +20,13 @@ std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
 
 // Uses the selected inverse where all pairs of a row's nodes are on the pattern, as in training rows, else a
 // solve.
-Vector SparseSolver::variances_of(const SparseRows& W, const Matrix& dense) const {
-  Vector out;
-  factor_->cross_covariance(context_.backend, W, 0, dense, &out);
-  const Vector& inverse = factor_->selected_inverse(context_);
+Vector SparseSolver::variances_of(const DesignRows& others, Index t, const SparseRows& W, const Matrix& dense) const {
+  Vector border;
+  factor_->cross_covariance(context_.backend, W, 0, dense, &border);
   std::vector<Index> unknown;
-  for (Index n = 0; n < W.rows(); ++n) {
-    double sum = 0;
-    bool known = true;
-    for (SparseRows::InnerIterator a(W, n); a; ++a)
-      for (SparseRows::InnerIterator b(W, n); b; ++b) {
-        const Index at = fields_.position(a.col(), b.col());
-        known = known && at >= 0;
-        if (known) sum += a.value() * b.value() * inverse[at];
-      }
-    if (known)
-      out[n] += sum;
-    else
-      unknown.push_back(n);
-  }
+  Vector out = fields_.quadratic_forms(context_, factor_->selected_inverse(context_), others, t, W, unknown) + border;
   const Vector forms = forms_off_pattern(W, unknown);
-  for (std::size_t k = 0; k < unknown.size(); ++k) out[unknown[k]] += forms[k];
+  for (std::size_t k = 0; k < unknown.size(); ++k) out[unknown[k]] = border[unknown[k]] + forms[k];
   return out;
 }
 
@@ -51,7 +37,7 @@ Vector SparseSolver::forms_off_pattern(const SparseRows& W, const std::vector<In
   Vector out = Vector::Zero(number);
   const FactorSize known = symbolic_.size();
   if (factor_->can_draw() && number * known.entries > passes * known.work) {
-    const SparseMatrix precision = fields_.precision(lambda_, W, rows);
+    const SparseMatrix precision = fields_.precision(context_, lambda_, W, rows);
     SparseCholesky factor(precision);
     const Eigen::Map<const Vector> values(precision.valuePtr(), precision.nonZeros());
     if (!too_large(factor.size()) && factor.factorise(context_, values)) {
@@ -117,7 +103,7 @@ Conditional SparseSolver::conditional(const SolverState& state, const DesignRows
     if (request.terms && factored) {
       Matrix alone = Matrix::Zero(b, columns_.size());
       alone.middleCols(at, q) = own.columns;
-      out.term_variance.col(t) = variances_of(own.fields, alone) + own.extra;
+      out.term_variance.col(t) = variances_of(others, t, own.fields, alone) + own.extra;
     }
   }
   if (!factored) return out;
@@ -130,7 +116,7 @@ Conditional SparseSolver::conditional(const SolverState& state, const DesignRows
     out.covariance.diagonal() += extra;
     out.variance = out.covariance.diagonal();
   } else {
-    out.variance = variances_of(W, dense) + extra;
+    out.variance = variances_of(others, -1, W, dense) + extra;
   }
   return out;
 }
