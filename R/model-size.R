@@ -85,13 +85,21 @@ field_bytes <- function(term) {
     nodes <- nrow(term$neighbours$places)
     edges <- 2 * as.numeric(length(term$neighbours$neighbours))  # about as many as there are for places in the plane
   } else if (!is.null(term$field)) {
-    nodes <- term$field$precision[[1L]]$rows
-    edges <- sum(vapply(term$field$precision, function(t) sum(t$i != t$j), 0))
+    nodes <- field_nodes(term$field)
+    edges <- field_edges(term$field)
   } else {
     return(0)
   }
   # the fill of a minimum degree order, as it is on a lattice
   600 * nodes + 16 * min(edges * log2(nodes + 1), nodes^2 / 2)
+}
+
+# Entries of the precision's parts away from the diagonal, of the lower triangle.
+field_edges <- function(field) {
+  if (is.null(field$factors)) return(sum(vapply(field$precision, function(t) sum(t$i != t$j), 0)))
+  nodes <- vapply(field$factors, field_nodes, 0)
+  edges <- vapply(field$factors, field_edges, 0)
+  edges[1L] * nodes[2L] + edges[2L] * nodes[1L] + 2 * prod(edges)
 }
 
 # gp(x) -> gp(x, inducing = 200); labels that are shared have a number behind them
