@@ -260,7 +260,7 @@ frame_variables <- function(fit) {
 typical_frame <- function(fit, n) {
   frame <- fit$data[rep(1L, n), , drop = FALSE]
   by <- unlist(lapply(fit$design$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by)))
-  nodes <- input_names(Filter(has_levels, factor_specs(fit$design$specs)))
+  nodes <- input_names(Filter(has_levels, single_specs(fit$design$specs)))
   for (name in setdiff(names(frame), names(fit$data)[1L])) {
     x <- fit$data[[name]]
     if (is.matrix(x)) {

@@ -156,7 +156,7 @@ intensity_panel <- function(fit, rings, at, points_col) {
   if (!inherits(fit, "galvi")) {
     stop_galvi("argument", sprintf("`fit` must be a fit of galvi() to the scheme, not %s.", describe(fit)))
   }
-  spec <- Find(function(spec) !is.null(spec$mesh), factor_specs(fit$design$specs))
+  spec <- Find(function(spec) !is.null(spec$mesh), single_specs(fit$design$specs))
   if (is.null(spec) || !link_has(fit$family, "rates")) {
     stop_galvi("argument", "`fit` must have an spde() term and a log link to have an intensity.")
   }

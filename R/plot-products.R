@@ -6,7 +6,7 @@ most_series <- 9L
 #' Images of a field in space, maps of regions with outlines, each at some of the steps; else curves along the steps
 #' @noRd
 product_panels <- function(fit, spec, settings) {
-  inner <- spec$factors$inner
+  inner <- spec$fields$inner
   # by levels of `by` the effects are told apart in text alone
   map <- if (is.null(spec$by)) term_map(inner, inner$levels, if (term_can(inner, "graph")) settings$map)
   if (!term_can(inner, "places") && is.null(map)) return(product_curves(fit, spec, settings))
@@ -31,7 +31,7 @@ noted <- function(panels, note) {
 #' the number of all of them as the attribute `count`
 #' @noRd
 shown_steps <- function(fit, spec, most) {
-  outer <- spec$factors$outer
+  outer <- spec$fields$outer
   name <- variable_name(outer$inputs[[1L]])
   at <- find_nodes(outer, field_values(outer, fit$data), name)$at
   labels <- node_names(outer)
@@ -45,7 +45,7 @@ shown_steps <- function(fit, spec, most) {
 #' @noRd
 step_map_panels <- function(fit, spec, settings, steps, map) {
   effects <- term_posterior(spec, fit)
-  inner <- spec$factors$inner
+  inner <- spec$fields$inner
   at <- lapply(steps, function(step) which(effects$level == step$label))
   panels <- lapply(seq_len(n_latents(fit)), function(k) {
     mean <- around_zero(effects$mean[unlist(at), k])
@@ -74,12 +74,12 @@ step_map_panels <- function(fit, spec, settings, steps, map) {
 product_curves <- function(fit, spec, settings) {
   variables <- frame_variables(fit)
   of <- function(factor) Filter(function(v) v$name == variable_name(factor$inputs[[1L]]), variables)
-  split <- input_split(fit, of(spec$factors$inner))
+  split <- input_split(fit, of(spec$fields$inner))
   all <- length(split$values)
   shown <- unique(round(seq(1, all, length.out = min(most_series, all))))
   split[c("values", "labels")] <- list(split$values[shown], split$labels[shown])
   noted(
-    curve_panels(fit, spec, of(spec$factors$outer), settings, split),
+    curve_panels(fit, spec, of(spec$fields$outer), settings, split),
     if (all > length(shown)) sprintf("%d of %s levels of %s", length(shown), whole_words(all), split$name)
   )
 }

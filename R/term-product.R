@@ -8,7 +8,7 @@
 is_term_call <- function(expr) is.call(expr) && (head_name(expr) %in% term_words || head_name(expr) == "(" &&
   head_name(expr[[2L]]) %in% bars)
 
-#' The spec of an outer and an inner field: that of the outer one's type with both as `factors`; inputs and variables are
+#' The spec of an outer and an inner field: that of the outer one's type with both as `fields`; inputs and variables are
 #' those of both, `by` the inner one's
 #' @param arguments Of the call, by name.
 #' @noRd
@@ -20,8 +20,8 @@ parse_product <- function(spec, call, arguments, env) {
   check_outer_arguments(spec, call, names(arguments), inner_call)
   alone <- call
   alone[["by"]] <- NULL
-  factors <- list(outer = parse_term(spec, alone, env), inner = parse_term(inner, inner_call, env))
-  if (isFALSE(factors$inner$constrain)) {
+  fields <- list(outer = parse_term(spec, alone, env), inner = parse_term(inner, inner_call, env))
+  if (isFALSE(fields$inner$constrain)) {
     stop_galvi("argument", sprintf(paste(
       "`%s`: a gmrf() that `by` repeats needs `constrain = TRUE`, because its constants would have no prior at each of",
       "the steps. Add a second term for them, as in %s."
@@ -29,9 +29,9 @@ parse_product <- function(spec, call, arguments, env) {
   }
   structure(
     list(
-      type = spec$type, factors = factors, inputs = c(factors$outer$inputs, factors$inner$inputs),
-      by = factors$inner$by, by_hyper = factors$inner$by_hyper,
-      variables = c(factors$outer$variables, factors$inner$variables)
+      type = spec$type, fields = fields, inputs = c(fields$outer$inputs, fields$inner$inputs),
+      by = fields$inner$by, by_hyper = fields$inner$by_hyper,
+      variables = c(fields$outer$variables, fields$inner$variables)
     ),
     class = c("product_term", "field_term", "term")
   )
@@ -95,11 +95,11 @@ words_that <- function(what) {
   names(Filter(function(entry) what %in% entry$can, term_types))
 }
 
-#' The specs, with the two factors of a product in its place
+#' The specs, with the two fields of a product in its place
 #' @noRd
-factor_specs <- function(specs) {
+single_specs <- function(specs) {
   unlist(lapply(unname(specs), function(spec) {
-    if (inherits(spec, "product_term")) unname(spec$factors) else list(spec)
+    if (inherits(spec, "product_term")) unname(spec$fields) else list(spec)
   }), recursive = FALSE)
 }
 
@@ -110,8 +110,8 @@ most_pairs <- 1e7
 
 #' @export
 design_term.product_term <- function(spec, frame, context) {
-  outer <- spec$factors$outer
-  inner <- spec$factors$inner
+  outer <- spec$fields$outer
+  inner <- spec$fields$inner
   outer$label <- inner$label <- spec$label
   outer <- learn_field(outer, field_values(outer, frame), variable_name(outer$inputs[[1L]]))
   outer$scaling <- 1
@@ -121,7 +121,7 @@ design_term.product_term <- function(spec, frame, context) {
   # what predictions at new steps repeat
   inner$field <- built$term$field
   outer[c("arguments", "settings")] <- NULL
-  spec$factors <- list(outer = outer, inner = inner)
+  spec$fields <- list(outer = outer, inner = inner)
   spec$by_levels <- inner$by_levels
   pairs <- count_nodes(outer) * as.numeric(field_nodes(inner$field))
   if (pairs > most_pairs) {
@@ -140,8 +140,8 @@ design_term.product_term <- function(spec, frame, context) {
 #' @param more New nodes of the outer field, in the form that its structure takes. @param inner The inner field, perhaps
 #'   with new nodes. @param order Numbers of the pairs; NULL for the natural order.
 #' @noRd
-product_list <- function(spec, more = NULL, inner = spec$factors$inner$field, order = NULL) {
-  outer <- spec$factors$outer
+product_list <- function(spec, more = NULL, inner = spec$fields$inner$field, order = NULL) {
+  outer <- spec$fields$outer
   structure <- if (is.null(more)) repeated_structure(outer) else repeated_structure(outer, more)
   out <- list(factors = list(field_list(structure, outer$hyper), inner))
   if (!is.null(order)) out$order <- order
@@ -170,8 +170,8 @@ pair_numbers <- function(i, j, known, all) {
 
 #' @export
 spec_rows.product_term <- function(spec, frame) {
-  outer <- spec$factors$outer
-  inner <- spec$factors$inner
+  outer <- spec$fields$outer
+  inner <- spec$fields$inner
   step <- find_nodes(outer, field_values(outer, frame), variable_name(outer$inputs[[1L]]))
   out <- spec_rows(inner, frame)
   extended <- or_else(out$extension$field, inner$field)
@@ -191,18 +191,18 @@ spec_rows.product_term <- function(spec, frame) {
 }
 
 #' @export
-count_nodes.product_term <- function(spec) count_nodes(spec$factors$outer) * field_nodes(spec$factors$inner$field)
+count_nodes.product_term <- function(spec) count_nodes(spec$fields$outer) * field_nodes(spec$fields$inner$field)
 
 # What the inner field has to say, for example of its mesh.
 #' @export
-say_of_term.product_term <- function(spec, fit) say_of_term(spec$factors$inner, fit)
+say_of_term.product_term <- function(spec, fit) say_of_term(spec$fields$inner, fit)
 
 #' @export
 term_posterior.product_term <- function(spec, fit) {
-  steps <- node_names(spec$factors$outer)
+  steps <- node_names(spec$fields$outer)
   inner <- inner_nodes(spec)
   count <- nrow(inner$node)
-  known <- c(length(steps), field_nodes(spec$factors$inner$field))
+  known <- c(length(steps), field_nodes(spec$fields$inner$field))
   step <- rep(seq_along(steps), each = count)
   node <- inner$node[rep(seq_len(count), length(steps)), , drop = FALSE]
   node[] <- pair_numbers(rep(step, ncol(node)), as.vector(node), known, known)
@@ -217,7 +217,7 @@ term_posterior.product_term <- function(spec, fit) {
 #' The effects of the inner field: list(node: a row for each, names), copy by copy
 #' @noRd
 inner_nodes <- function(spec) {
-  inner <- spec$factors$inner
+  inner <- spec$fields$inner
   names <- node_names(inner)
   copies <- copies_of(inner)
   at <- rep(seq_along(names), copies)

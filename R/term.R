@@ -82,8 +82,8 @@ eval_galvi <- function(expr, env) eval(with_own_words(expr, galvi_words(), env),
 
 spec_label <- function(spec, kernel = FALSE) {
   if (spec$type %in% bars) return(spec$shown)
-  if (!is.null(spec$factors)) {
-    labels <- vapply(spec$factors, spec_label, "")
+  if (!is.null(spec$fields)) {
+    labels <- vapply(spec$fields, spec_label, "")
     return(sprintf("%s, by = %s)", substr(labels[1L], 1L, nchar(labels[1L]) - 1L), labels[2L]))
   }
   shown <- if (is.null(spec$shown)) vapply(spec$inputs, variable_name, "") else spec$shown

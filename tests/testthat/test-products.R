@@ -26,7 +26,7 @@ outer_twins <- list(
   "ar1(t, correlation = fixed(0.6)" = function(s, t) 0.6^abs(s - t),
   "ar1(t, correlation = fixed(-0.3)" = function(s, t) (-0.3)^abs(s - t),
   "ar2(t, correlation = fixed(0.5), partial = fixed(-0.4)" = function(s, t) {
-    rho <- stats::ARMAacf(c(0.5 * 1.4, -0.4), lag.max = 20)
+    rho <- stats::ARMAacf(c(0.5 * 1.4, -0.4), lag.max = 30)
     rho[abs(s - t) + 1]
   },
   # begins at time 1, and goes both ways from there
@@ -47,7 +47,15 @@ product_formula <- function(outer, inner, more = "") {
 
 # The covariance of rows: that of the inner term alone, times that of their times.
 product_covariance <- function(d, outer, inner) {
-  within <- prior_of(stats::as.formula(paste("z ~", inner), env = environment(product_data)), d)
+  within <- if (startsWith(inner, "spde")) {
+    found <- locate_in_mesh(product_mesh, as.matrix(d[c("x", "y")]))
+    A <- matrix(0, nrow(d), nrow(product_mesh$nodes))
+    for (h in 1:3) A[cbind(seq_len(nrow(d)), found$node[, h])] <- found$weight[, h]
+    by <- if (grepl("by = v", inner)) tcrossprod(d$v) else if (grepl("by = f", inner)) base::outer(d$f, d$f, `==`) else 1
+    A %*% solve(spde_precision(product_mesh, 0.8, 1.3), t(A)) * by
+  } else {
+    prior_of(stats::as.formula(paste("z ~", inner), env = environment(product_data)), d)
+  }
   within * base::outer(d$t, d$t, outer_twins[[outer]])
 }
 
@@ -202,7 +210,7 @@ test_that("all parts stand beside each other on one mesh", {
   m <- galvi_mesh(as.matrix(d[c("x", "y")]), 0.2, 0.2)
   d$z <- sin(5 * d$x) + 0.3 * d$t + rnorm(200, sd = 0.3)
   fit <- galvi(z ~ spde(x, y, mesh = m) + ar1(t) + ar1(t, by = spde(x, y, mesh = m)), d)
-  expect_true(fit$converged)
+  expect_true(fit$convergence$converged)
   label <- "ar1(t, by = spde(x, y))"
   expect_setequal(fit$hyper$name, c(
     paste0("spde(x, y).", c("range", "sd")), paste0("ar1(t).", c("variance", "correlation")),
@@ -210,7 +218,7 @@ test_that("all parts stand beside each other on one mesh", {
   ))
   expect_named(fit$mesh, c("spde(x, y)", label))
   terms <- predict(fit, d[1:3, ], type = "terms")
-  expect_identical(colnames(terms$fit %||% terms), c("spde(x, y)", "ar1(t)", label))
+  expect_identical(colnames(terms), c("spde(x, y)", "ar1(t)", label))
   # priors and fixed values by its name
   typed <- galvi(z ~ ar1(t, by = spde(x, y, mesh = m)), d,
     prior = stats::setNames(list(list(range = pc_range(0.4, 0.5), correlation = fixed(0.5))), label))
@@ -227,7 +235,7 @@ test_that("a fit is saved, drawn from, simulated, updated and plotted", {
   again <- readRDS(file)
   new <- transform(product_data(5, seed = 3), t = c(1, 4, 7, 9, 0))
   expect_equal(predict(again, new, se.fit = TRUE), predict(fit, new, se.fit = TRUE))
-  draws <- posterior_linpred(fit, new, ndraws = 4000, seed = 1)
+  draws <- posterior_linpred.galvi(fit, newdata = new, ndraws = 4000, seed = 1)
   se <- predict(fit, new, type = "link", se.fit = TRUE)
   expect_lt(max(abs(apply(draws, 2, mean) - se$fit) / se$se.fit), 0.1)
   expect_lt(max(abs(apply(draws, 2, sd) / se$se.fit - 1)), 0.1)
@@ -236,8 +244,8 @@ test_that("a fit is saved, drawn from, simulated, updated and plotted", {
   expect_identical(nrow(effects), 6L * nrow(product_mesh$nodes))
   expect_identical(row.names(effects)[1:2], c("1:1", "1:2"))
   expect_output(print(fit), "correlation")
-  expect_true(is.finite(loo(fit)$estimates["elpd_loo", 1]))
-  expect_s3_class(conditional_effects(fit, "v")[[1]], "data.frame")
+  expect_true(is.finite(loo.galvi(fit)$estimates["elpd_loo", 1]))
+  expect_s3_class(conditional_effects.galvi(fit, "v")[[1]], "data.frame")
 })
 
 test_that("there are panels for steps and places, maps, and curves of groups", {
@@ -308,7 +316,7 @@ test_that("the core refuses a product whose factors do not fit", {
   expect_error(spoil(function(f) replace(f, "factors", list(f$factors[1]))), "two factors")
   expect_error(spoil(function(f) c(f, list(order = 1:3))), "number of them")
   expect_error(spoil(function(f) c(f, list(order = rep(1L, 24)))), "permutation")
-  intrinsic <- field_list(walk_structure(1L, 6L, scaling = 1), list(variance = 1L))
+  intrinsic <- field_term("rw1", field_parts("rw1", n = 6), list(variance = 1L), 1:6)$field
   expect_error(spoil(function(f) replace(f, "factors", list(list(intrinsic, f$factors[[2]])))), "proper outer field")
-  expect_identical(field_nodes(found$term$field), 24)
+  expect_equal(field_nodes(found$term$field), 24)
 })
