@@ -13,7 +13,7 @@ spde_panels <- function(fit, spec, settings) {
 }
 
 #' The same at some steps of a product with one scale for all of them
-#' @param steps A list of list(name, value, label), see shown_steps().
+#' @param steps From shown_steps().
 #' @noRd
 step_place_panels <- function(fit, spec, settings, steps) {
   copies <- if (is.null(spec$by_levels)) list(NULL) else as.list(spec$by_levels)
@@ -31,7 +31,7 @@ step_place_panels <- function(fit, spec, settings, steps) {
 }
 
 #' A raster of places: list(sides: two lists of coordinates; frame; data: values at the places; shown: which of them
-#' are on the mesh and in the window or near the data; note)
+#' are on the mesh and in the window or near the data; points: coordinates of the observations; note)
 #' @noRd
 place_picture <- function(fit, spec, settings, copy = NULL, step = NULL) {
   names <- vapply(spec$inputs, variable_name, "")
@@ -66,7 +66,8 @@ place_picture <- function(fit, spec, settings, copy = NULL, step = NULL) {
   }
   if (!is.null(step)) frame[[step$name]] <- rep(step$value, nrow(frame))
   list(
-    names = names, x = x, sides = sides, values = values, frame = frame, shown = shown, rings = rings,
+    names = names, points = if (is.null(step)) x else lapply(x, `[`, step$rows), sides = sides, values = values,
+    frame = frame, shown = shown, rings = rings,
     label = paste0(
       spec$label, if (!is.null(step)) sprintf(", %s = %s", step$name, step$label),
       if (!is.null(copy)) sprintf(", %s = %s", variable_name(spec$by), copy)
@@ -126,7 +127,7 @@ response_at <- function(fit, picture, settings, k) {
 #' @param colours A function of the values that gives their scale. @param title Of the key.
 #' @param points The observations' coordinates. @param mesh Drawn instead of contours.
 #' @noRd
-places_panel <- function(data, picture, name, note, colours, title, what = "mean", mesh = NULL, points = picture$x,
+places_panel <- function(data, picture, name, note, colours, title, what = "mean", mesh = NULL, points = picture$points,
                          points_col = fade("black", 0.6)) {
   values <- data$fit
   values[data$far | !can_draw(values)] <- NA

@@ -27,8 +27,8 @@ noted <- function(panels, note) {
   })
 }
 
-#' Steps with observations, evenly through their order: a list of list(name, value: as the frame has it, label), and
-#' the number of all of them as the attribute `count`
+#' Steps with observations, evenly through their order: a list of list(name, value: as the frame has it, label, rows:
+#' its observations), and the number of all of them as the attribute `count`
 #' @noRd
 shown_steps <- function(fit, spec, most) {
   outer <- spec$fields$outer
@@ -36,7 +36,7 @@ shown_steps <- function(fit, spec, most) {
   at <- find_nodes(outer, field_values(outer, fit$data), name)$at
   labels <- node_names(outer)
   all <- lapply(sort(unique(at)), function(k) {
-    list(name = name, value = fit$data[[name]][match(k, at)], label = labels[k])
+    list(name = name, value = fit$data[[name]][match(k, at)], label = labels[k], rows = which(at == k))
   })
   structure(all[unique(round(seq(1, length(all), length.out = min(most, length(all)))))], count = length(all))
 }

@@ -1,6 +1,6 @@
-# Products of two fields, such as ar1(t, by = spde(x, y)): for each node of the outer field, a time or a group, a copy of
-# the inner field, and the copies are related as the nodes of the outer field are. The precision is the Kronecker product
-# of theirs, with the outer one at variance one: the scale is the inner field's.
+# Products of two fields, such as ar1(t, by = spde(x, y)): for each node of the outer field, a time or a group, a copy
+# of the inner field, and the copies are related as the nodes of the outer field are. The precision is the Kronecker
+# product of theirs, with the outer one at variance one: the scale is the inner field's.
 
 # ---- parsing ----
 
@@ -47,7 +47,7 @@ inner_call <- function(by) {
 check_outer <- function(spec, call) {
   if (term_can(spec, "repeats")) return(invisible())
   refuse <- function(what) stop_galvi("formula", sprintf("`%s`: %s", deparse_one(call), what))
-  if (spec$type == "rw2") {
+  if (inherits(spec, "walk_term") && walk_order(spec) == 2L) {
     refuse(paste(
       "an rw2() of fields determines neither the level nor the slope of any node, two directions for each that have no",
       "prior. Use rw1() or ar1(), which may have a field in `by`."
@@ -71,7 +71,7 @@ check_inner <- function(inner, call, inner_call) {
   }
   if (inner$type == "|") refuse(sprintf("effects that vary by group cannot be in `by`, which takes %s.", known))
   refuse(sprintf(
-    "%s() has no nodes with a sparse precision that could be repeated: `by` takes %s; spde() is a smooth field in space.",
+    "%s() has no nodes with a sparse precision to repeat: `by` takes %s; spde() is a smooth field in space.",
     inner$type, known
   ))
 }

@@ -51,7 +51,8 @@ product_covariance <- function(d, outer, inner) {
     found <- locate_in_mesh(product_mesh, as.matrix(d[c("x", "y")]))
     A <- matrix(0, nrow(d), nrow(product_mesh$nodes))
     for (h in 1:3) A[cbind(seq_len(nrow(d)), found$node[, h])] <- found$weight[, h]
-    by <- if (grepl("by = v", inner)) tcrossprod(d$v) else if (grepl("by = f", inner)) base::outer(d$f, d$f, `==`) else 1
+    same <- base::outer(d$f, d$f, `==`)
+    by <- if (grepl("by = v", inner)) tcrossprod(d$v) else if (grepl("by = f", inner)) same else 1
     A %*% solve(spde_precision(product_mesh, 0.8, 1.3), t(A)) * by
   } else {
     prior_of(stats::as.formula(paste("z ~", inner), env = environment(product_data)), d)
@@ -185,6 +186,8 @@ test_that("an ar1 of each group is that of a factor, and that of a dense computa
   expect_equal(ranef(group)[[1]], ranef(factor_by)[[1]][row.names(ranef(group)[[1]]), ], tolerance = 1e-3)
   bar <- galvi(z ~ ar1(t, by = (1 | g)), d)
   expect_equal(bar$elbo, group$elbo)
+  # the group's own effects beside it are other effects
+  expect_length(ranef(galvi(z ~ (1 | g) + (1 | t) + iid(t, by = iid(g)), d)), 3)
   # the log likelihood, with the intercept's default prior, at its maximum
   prior <- group$prior[["(Intercept)"]]
   minus <- function(h) {
@@ -219,6 +222,8 @@ test_that("all parts stand beside each other on one mesh", {
   expect_named(fit$mesh, c("spde(x, y)", label))
   terms <- predict(fit, d[1:3, ], type = "terms")
   expect_identical(colnames(terms), c("spde(x, y)", "ar1(t)", label))
+  without <- predict(fit, d[1:3, ], type = "link", exclude = "ar1(t, by = spde(x, y, mesh = m))")
+  expect_equal(unname(without), unname(predict(fit, d[1:3, ], type = "link") - terms[, label]))
   # priors and fixed values by its name
   typed <- galvi(z ~ ar1(t, by = spde(x, y, mesh = m)), d,
     prior = stats::setNames(list(list(range = pc_range(0.4, 0.5), correlation = fixed(0.5))), label))
@@ -245,7 +250,6 @@ test_that("a fit is saved, drawn from, simulated, updated and plotted", {
   expect_identical(row.names(effects)[1:2], c("1:1", "1:2"))
   expect_output(print(fit), "correlation")
   expect_true(is.finite(loo.galvi(fit)$estimates["elpd_loo", 1]))
-  expect_s3_class(conditional_effects.galvi(fit, "v")[[1]], "data.frame")
 })
 
 test_that("there are panels for steps and places, maps, and curves of groups", {
@@ -254,6 +258,7 @@ test_that("there are panels for steps and places, maps, and curves of groups", {
   grDevices::pdf(file)
   withr::defer(grDevices::dev.off())
   fit <- galvi(count ~ ar1(t, by = spde(x, y, product_mesh)), d, poisson())
+  expect_true(all(is.finite(plot(fit, terms = "x", n = 5)[[1]]$fit)))
   panels <- plot(fit, terms = "ar1(t, by = spde(x, y))", n = 9, max_inputs = 2)
   expect_identical(names(panels)[c(1, 3)], paste0("ar1(t, by = spde(x, y)), t = ", c(1, 6)))
   expect_length(panels, 4)
