@@ -59,7 +59,7 @@ at_estimates <- function(fit) {
 # Numbers of coefficients of the terms of latent value k: of columns, or of nodes.
 coefficient_counts <- function(model, k) {
   vapply(prior_terms(model, k), function(term) {
-    if (is.null(term$field)) length(term$mean) else term$field$precision[[1L]]$rows
+    if (is.null(term$field)) length(term$mean) else field_nodes(term$field)
   }, 0)
 }
 

@@ -215,7 +215,7 @@ lost_digits <- function(result) {
 #' The meshes of terms, named by term; NULL if there are none
 #' @noRd
 fitted_meshes <- function(design) {
-  specs <- Filter(function(spec) !is.null(spec$mesh), all_specs(design))
+  specs <- Filter(function(spec) !is.null(spec$mesh), single_specs(all_specs(design)))
   if (!length(specs)) return(NULL)
   stats::setNames(lapply(specs, `[[`, "mesh"), vapply(specs, `[[`, "", "label"))
 }

@@ -121,7 +121,7 @@ own_design <- function(parts, built) {
 # Levels that are allowed in new data, by variable. Variables that only open terms use may have others.
 known_levels <- function(frame, parsed) {
   levels <- stats::.getXlevels(without_response(attr(frame, "terms")), frame)
-  specs <- all_specs(parsed)
+  specs <- single_specs(all_specs(parsed))
   open <- which_can(specs, "open")
   by <- lapply(specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by))
   closed <- c(input_names(specs[!open]), unlist(by), fixed_names(parsed))

@@ -24,7 +24,7 @@ frame_terms <- function(parsed) {
 
 # Variables that keep levels without observations: times of random walks, because each level is a step.
 step_factors <- function(parsed) {
-  specs <- all_specs(parsed)
+  specs <- single_specs(all_specs(parsed))
   walks <- which_can(specs, "steps")
   setdiff(input_names(specs[walks]), c(input_names(specs[!walks]), fixed_names(parsed)))
 }

@@ -112,8 +112,8 @@ field_bytes <- function(term) {
     nodes <- nrow(term$neighbours$places)
     edges <- 2 * as.numeric(length(term$neighbours$neighbours))  # about as many as there are for places in the plane
   } else if (!is.null(term$field)) {
-    nodes <- term$field$precision[[1L]]$rows
-    edges <- sum(vapply(term$field$precision, function(t) sum(t$i != t$j), 0))
+    nodes <- field_nodes(term$field)
+    edges <- field_edges(term$field)
   } else {
     return(0)
   }
@@ -134,6 +134,14 @@ knot_bytes <- function(term, n) {
 knot_states <- function(term) {
   kernel <- or_else(term$knots$kernels[[1L]], or_else(term[["kernel"]], term$kernels[[1L]]))
   state_dimension(kernel)
+}
+
+# Entries of the precision's parts away from the diagonal, of the lower triangle.
+field_edges <- function(field) {
+  if (is.null(field$factors)) return(sum(vapply(field$precision, function(t) sum(t$i != t$j), 0)))
+  nodes <- vapply(field$factors, field_nodes, 0)
+  edges <- vapply(field$factors, field_edges, 0)
+  edges[1L] * nodes[2L] + edges[2L] * nodes[1L] + 2 * prod(edges)
 }
 
 # gp(x) -> gp(x, inducing = 200); labels that are shared have a number behind them

@@ -100,6 +100,8 @@ term_panels.slopes_term <- function(spec, fit, settings) slope_panels(fit, spec,
 #' @export
 term_panels.spde_term <- function(spec, fit, settings) spde_panels(fit, spec, settings)
 #' @export
+term_panels.product_term <- function(spec, fit, settings) product_panels(fit, spec, settings)
+#' @export
 term_panels.factors_term <- function(spec, fit, settings) rr_panels(fit, spec, settings)
 
 #' A term along its inputs: curves, a surface for two of them, a panel for each of the most relevant of more
@@ -258,7 +260,7 @@ frame_variables <- function(fit) {
 typical_frame <- function(fit, n) {
   frame <- fit$data[rep(1L, n), , drop = FALSE]
   by <- unlist(lapply(fit$design$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by)))
-  nodes <- input_names(Filter(has_levels, fit$design$specs))
+  nodes <- input_names(Filter(has_levels, single_specs(fit$design$specs)))
   for (name in setdiff(names(frame), names(fit$data)[1L])) {
     x <- fit$data[[name]]
     if (is.matrix(x)) {

@@ -12,10 +12,28 @@ spde_panels <- function(fit, spec, settings) {
   unlist(unlist(panels, recursive = FALSE), recursive = FALSE)
 }
 
-#' A raster of places: list(sides: two lists of coordinates; frame; data: values at the places; shown: which of them
-#' are on the mesh and in the window or near the data; note)
+#' The same at some steps of a product with one scale for all of them
+#' @param steps From shown_steps().
 #' @noRd
-place_picture <- function(fit, spec, settings, copy = NULL) {
+step_place_panels <- function(fit, spec, settings, steps) {
+  copies <- if (is.null(spec$by_levels)) list(NULL) else as.list(spec$by_levels)
+  panels <- lapply(copies, function(copy) {
+    pictures <- lapply(steps, function(step) place_picture(fit, spec, settings, copy, step))
+    lapply(seq_len(n_latents(fit)), function(k) {
+      values <- lapply(pictures, function(picture) place_values(fit, spec, settings, picture, k))
+      seen <- function(what) unlist(Map(function(picture, one) one[[what]][picture$shown], pictures, values))
+      whole <- list(fit = seen("fit"), sd = seen("sd"))
+      unlist(Map(function(picture, one) field_panels(fit, spec, settings, picture, k, one, whole), pictures, values),
+        recursive = FALSE)
+    })
+  })
+  unlist(unlist(panels, recursive = FALSE), recursive = FALSE)
+}
+
+#' A raster of places: list(sides: two lists of coordinates; frame; data: values at the places; shown: which of them
+#' are on the mesh and in the window or near the data; points: coordinates of the observations; note)
+#' @noRd
+place_picture <- function(fit, spec, settings, copy = NULL, step = NULL) {
   names <- vapply(spec$inputs, variable_name, "")
   x <- lapply(names, function(name) as.numeric(fit$data[[name]]))
   rings <- if (!is.null(settings$map)) lapply(settings$map$rings, split_rings) else list(spec$mesh$window)
@@ -46,36 +64,55 @@ place_picture <- function(fit, spec, settings, copy = NULL) {
     by <- variable_name(spec$by)
     frame[[by]] <- if (is.null(copy)) rep(1, nrow(frame)) else factor(rep(copy, nrow(frame)), spec$by_levels)
   }
+  if (!is.null(step)) frame[[step$name]] <- rep(step$value, nrow(frame))
   list(
-    names = names, x = x, sides = sides, values = values, frame = frame, shown = shown, rings = rings,
-    label = paste0(spec$label, if (!is.null(copy)) sprintf(", %s = %s", variable_name(spec$by), copy)),
+    names = names, points = if (is.null(step)) x else lapply(x, `[`, step$rows), sides = sides, values = values,
+    frame = frame, shown = shown, rings = rings,
+    label = paste0(
+      spec$label, if (!is.null(step)) sprintf(", %s = %s", step$name, step$label),
+      if (!is.null(copy)) sprintf(", %s = %s", variable_name(spec$by), copy)
+    ),
     note = if (is.null(rings) && !all(shown)) "blank: far from the data"
   )
 }
 
-field_panels <- function(fit, spec, settings, picture, k) {
-  name <- paste0(picture$label, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k]))
+#' What the panels of a field show at a picture's places: fit, lwr, upr; and sd, of the field
+#' @noRd
+place_values <- function(fit, spec, settings, picture, k) {
   field <- latent_at(fit, frame_rows(fit$design, picture$frame), nrow(picture$frame), terms = TRUE)$terms
   t <- match(spec$label, fit$design$labels)
   sd <- sqrt(field$variance[, t, k])
   z <- stats::qnorm(tails(settings$level))
-  response <- settings$scale == "response"
-  mean <- if (response) {
+  mean <- if (settings$scale == "response") {
     response_at(fit, picture, settings, k)
   } else {
     data.frame(fit = field$mean[, t, k], lwr = field$mean[, t, k] + z[1L] * sd, upr = field$mean[, t, k] + z[2L] * sd)
   }
+  cbind(mean, sd = sd)
+}
+
+#' @param whole The values of all panels that share a scale: list(fit, sd).
+#' @noRd
+field_panels <- function(fit, spec, settings, picture, k, values = place_values(fit, spec, settings, picture, k),
+                         whole = NULL) {
+  name <- paste0(picture$label, if (n_latents(fit) > 1L) paste0(": ", latent_names(fit)[k]))
+  response <- settings$scale == "response"
+  mean <- values[c("fit", "lwr", "upr")]
   notes <- if (response) c(others_note(fit, picture$names), offset_note(fit, "response"))
   blank <- !picture$shown
   list(
     places_panel(
       cbind(picture$values, mean, far = blank), picture, name, join_notes(notes, picture$note),
-      function(z) if (response) sequence_of(z, "Viridis") else around_zero(z),
+      function(z) {
+        all <- or_else(whole$fit, z)
+        if (response) sequence_of(all, "Viridis") else around_zero(all)
+      },
       if (response) effect_axis(fit, "response") else in_units("effect", fit)
     ),
     places_panel(
-      cbind(picture$values, fit = sd, far = blank), picture, paste0("sd of ", name), picture$note,
-      function(z) sequence_of(z, sd_palette), in_units("posterior sd of the effect", fit), what = "sd", mesh = spec$mesh
+      cbind(picture$values, fit = values$sd, far = blank), picture, paste0("sd of ", name), picture$note,
+      function(z) sequence_of(or_else(whole$sd, z), sd_palette), in_units("posterior sd of the effect", fit),
+      what = "sd", mesh = spec$mesh
     )
   )
 }
@@ -90,7 +127,7 @@ response_at <- function(fit, picture, settings, k) {
 #' @param colours A function of the values that gives their scale. @param title Of the key.
 #' @param points The observations' coordinates. @param mesh Drawn instead of contours.
 #' @noRd
-places_panel <- function(data, picture, name, note, colours, title, what = "mean", mesh = NULL, points = picture$x,
+places_panel <- function(data, picture, name, note, colours, title, what = "mean", mesh = NULL, points = picture$points,
                          points_col = fade("black", 0.6)) {
   values <- data$fit
   values[data$far | !can_draw(values)] <- NA
@@ -120,7 +157,7 @@ intensity_panel <- function(fit, rings, at, points_col) {
   if (!inherits(fit, "galvi")) {
     stop_galvi("argument", sprintf("`fit` must be a fit of galvi() to the scheme, not %s.", describe(fit)))
   }
-  spec <- Find(function(spec) !is.null(spec$mesh), fit$design$specs)
+  spec <- Find(function(spec) !is.null(spec$mesh), single_specs(fit$design$specs))
   if (is.null(spec) || !link_has(fit$family, "rates")) {
     stop_galvi("argument", "`fit` must have an spde() term and a log link to have an intensity.")
   }

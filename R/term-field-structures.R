@@ -164,6 +164,15 @@ walk_structure <- function(order, size, before = 0L, after = 0L, cyclic = FALSE,
   out
 }
 
+#' The structure of an rw1 that begins at its first node with the variance of a step: proper
+#' @noRd
+begun_walk <- function(structure) {
+  first <- triplets(1L, 1L, 1)
+  structure$precision <- lapply(structure$precision, function(t) Map(c, t, first))
+  structure[c("constraints", "pins")] <- NULL
+  structure
+}
+
 #' Precision (I + correlation^2 inner - correlation neighbours) / (variance (1 - correlation^2)); `inner` is the
 #' number of neighbours minus one: 1, at the ends 0, and -1 for a single time
 #' @noRd
@@ -259,6 +268,13 @@ field_list <- function(structure, hyper, copies = 1L) {
     },
     hyper = hyper
   )
+}
+
+#' The number of nodes of a field as C++ reads it
+#' @noRd
+field_nodes <- function(field) {
+  if (is.null(field$factors)) return(field$precision[[1L]]$rows)
+  field_nodes(field$factors[[1L]]) * field_nodes(field$factors[[2L]])
 }
 
 # ---- scale = TRUE ----

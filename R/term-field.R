@@ -166,7 +166,16 @@ design_basis <- function(spec, rows, q, context) {
 # Registers them, for each level of `by` if each has its own; -> their positions, with the names of the core.
 #' @export
 field_hyper.field_term <- function(spec, context) {
-  parameters <- core_facts$field[[spec$model]]
+  register_parameters(spec, context, core_facts$field[[spec$model]])
+}
+
+# Those of a field whose variance is one: no scale.
+shape_hyper <- function(spec, context) {
+  facts <- core_facts$field[[spec$model]]
+  register_parameters(spec, context, facts[!facts$relative, ])
+}
+
+register_parameters <- function(spec, context, parameters) {
   lapply(split(parameters, factor(parameters$name, parameters$name)), function(parameter) {
     name <- parameter$name
     given <- spec$settings[[name]]
@@ -208,6 +217,7 @@ parse_term.field_term <- function(spec, call, env) {
   type <- spec$type
   definition <- field_definition(spec)
   arguments <- match_term(call, definition)
+  if (is_term_call(arguments[["by"]])) return(parse_product(spec, call, arguments, env))
   first <- field_variables(spec)
   for (name in first) {
     if (is.null(arguments[[name]])) {

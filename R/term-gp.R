@@ -179,6 +179,7 @@ parse_term.gp_term <- function(spec, call, env) {
     stop_galvi("formula", sprintf("`%s` has no inputs: write gp(x) or gp(.).", deparse_one(call)))
   }
   by <- options[["by"]]
+  if (is_term_call(by)) check_outer(spec, call)
   by_hyper <- gp_by_hyper(options, env, call)
   kernel <- gp_kernel(options$kernel, env)
   # a finite kernel is a set of columns and needs no inducing points
@@ -395,7 +396,7 @@ settle_chains <- function(built, context) {
   }, 1))
   nodes <- sum(vapply(built, function(b) {
     if (!fact("term", b$term$type, "fields")) return(0)
-    if (is.null(b$term$field)) Inf else b$term$field$precision[[1L]]$rows
+    if (is.null(b$term$field)) Inf else field_nodes(b$term$field)
   }, 1))
   # a row costs as the cube of the states, or as the square of the rows; up to three states have code of their own
   cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states

@@ -23,8 +23,9 @@
 #'   value, [fixed()] fixes it, and [pc()], [gamma_prior()], [half_normal()] or [log_normal()] is a prior. If not given,
 #'   the variance is learned without a prior, starting from the variance of the response if the link is the identity and
 #'   from 1 otherwise (with `hyper = "fixed"` it is 1).
-#' @param by A numeric variable that multiplies the effects, so that they are slopes of this variable, or a factor: each
-#'   level then has effects of its own, independent of those of the other levels.
+#' @param by A numeric variable that multiplies the effects, so that they are slopes of this variable; a factor: each
+#'   level then has effects of its own, independent of those of the other levels; or, in `iid()`, a field such as
+#'   `spde(x, y)`, of which each level then has one (see [ar1()]).
 #' @param by_hyper For a factor `by`: `"shared"` (the default) for common hyperparameters, or `"each"` for one set per
 #'   level, with names such as `iid(g, by = f)[a].variance` for level a. A value or prior given to the term applies to
 #'   all levels.

@@ -162,7 +162,7 @@ check_groups_once <- function(specs) {
 
 # The grouping of independent effects.
 spec_group <- function(spec) {
-  if (!identical(spec$type, "iid")) return(NULL)
+  if (!inherits(spec, "iid_term")) return(NULL)
   if (is.null(spec$shown)) variable_name(spec$inputs[[1L]]) else spec$shown
 }
 

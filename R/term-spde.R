@@ -26,6 +26,9 @@
 #' **Coordinates** are coordinates of a plane. Longitude and latitude should be projected first, because away from the
 #' equator a degree of longitude is shorter than a degree of latitude. A message is given if the names look like these.
 #'
+#' **Time.** `ar1(t, by = spde(x, y))` is a field that changes in time, `iid(t, by = spde(x, y))` an independent one at
+#' each time: see [ar1()].
+#'
 #' **Predictions** can be made anywhere on the mesh. Locations outside it are an error; give `mesh` a larger extent.
 #'
 #' @param x,y Coordinates: numeric columns or expressions in columns, both in the same unit.

@@ -28,6 +28,25 @@
 #' value, `rw2` the last slope, and `ar1` and `ar2` return to zero, with intervals that widen accordingly. A factor has no steps
 #' beyond its levels, and a cyclic walk none outside its cycle.
 #'
+#' **Fields that change in time.** In `ar1`, `ar2`, `rw1` and [iid()], `by` may be another term, [iid()], [gmrf()] or
+#' [spde()]: each step then has a field of its own, and the fields of the steps are related as the effects of the plain
+#' term are. `ar1(t, by = spde(x, y))` is the separable spatiotemporal model: the covariance of places s, s' at times t,
+#' t' is `correlation^|t - t'|` times that of the field, and the precision is the Kronecker product of both.
+#'
+#' | term | model |
+#' |:--|:--|
+#' | `ar1(t, by = spde(x, y))` | spatial fields that are autoregressive in time; each is marginally `spde(x, y)` |
+#' | `rw1(t, by = spde(x, y))` | a spatial random walk: the first field and each change are independent `spde(x, y)` |
+#' | `iid(t, by = spde(x, y))` | independent fields with common range and sd; `spde(x, y, by = factor(t))` is the same |
+#' | `ar1(t, by = gmrf(g, graph))` | autoregressive effects of regions, which sum to zero at every step |
+#' | `ar1(t, by = iid(g))` | a series of its own for each group, as `ar1(t, by = g)`; `g` may be new in `newdata` |
+#'
+#' Hyperparameters are named by the whole term, such as `ar1(t, by = spde(x, y)).correlation`, `.range` and `.sd`. The
+#' scale is that of the field, so that the outer term has no `variance`. A field that stays (`spde(x, y)`), a common
+#' trend (`ar1(t)`) and deviations from both can be added; give their `spde()` the same `mesh`. Steps without
+#' observations are filled, and `newdata` may contain steps before and after. The number of nodes is that of steps times
+#' that of the field. Groups of `ar1(t, by = iid(g))` are part of every prediction, unless `exclude` names the term.
+#'
 #' @inheritParams iid
 #' @param t The time of each row: whole numbers, dates (with `unit` also date-times) or a factor.
 #' @param variance The variance in the table under Details, in squared units of the linear predictor. Accepts the same
@@ -36,19 +55,27 @@
 #'   whatever the number of steps. FALSE by default.
 #' @param cyclic If TRUE, the last step is a neighbour of the first, as for months of the year. FALSE by default.
 #' @param unit For dates: `"day"` (the default), `"week"`, `"month"`, `"quarter"` or `"year"`.
+#' @param by A numeric variable that multiplies the effects; a factor: each level then has effects of its own,
+#'   independent of those of the other levels; or, but for `rw2`, a field: `iid(g)`, `gmrf(g, graph)` or `spde(x, y)`,
+#'   with arguments of their own (see Details).
 #' @param correlation For `ar1` and `ar2`: the correlation of neighbouring steps, between -1 and 1. A number is the
 #'   starting value (0.5 by default), [fixed()] fixes it.
 #' @param partial For `ar2`: the partial autocorrelation of lag two, between -1 and 1; 0 gives `ar1`. A number is the
 #'   starting value (0 by default), [fixed()] fixes it.
 #' @return No value. The terms are only valid inside a formula.
 #' @section Errors:
-#' `galvi_error_formula` if a term is called outside a formula or without `t`; `galvi_error_argument` if an argument is
-#' not as described; `galvi_error_data` if `t` is neither whole numbers nor dates nor a factor, has too few steps (`rw1`
-#' needs 2, `rw2`, `ar2` and cyclic walks 3) or more than a million; `galvi_error_newdata` if `newdata` has a time that cannot
-#' be predicted.
+#' `galvi_error_formula` if a term is called outside a formula or without `t`, or if `by` is a term that cannot be
+#' repeated or the outer one is `rw2`, which leaves two directions of every node undetermined; `galvi_error_argument`
+#' if an argument is not as described or belongs to the field in `by`; `galvi_error_size` if steps times nodes are more
+#' than ten million; `galvi_error_data` if `t` is neither whole numbers nor dates nor a factor, has too few steps (`rw1`
+#' needs 2, `rw2`, `ar2` and cyclic walks 3) or more than a million; `galvi_error_newdata` if `newdata` has a time that
+#' cannot be predicted.
 #'
 #' `galvi_message_steps` suggests a longer `unit` if fewer than half of the days have observations.
 #' @references
+#' Cameletti, M., Lindgren, F., Simpson, D. and Rue, H. (2013). Spatio-temporal modeling of particulate matter
+#' concentration through the SPDE approach. *AStA Advances in Statistical Analysis* 97, 109-131.
+#'
 #' Rue, H. and Held, L. (2005). *Gaussian Markov Random Fields: Theory and Applications*. Chapman and Hall/CRC.
 #' @seealso [gp()] with kernel [matern12()], which is an `ar1` in continuous time.
 #' @family terms
@@ -66,6 +93,15 @@
 #' # cycles without a fixed phase: the numbers of sunspots
 #' spots <- data.frame(year = 1749:1983, n = rowMeans(matrix(sunspots, ncol = 12, byrow = TRUE)))
 #' galvi(sqrt(n) ~ ar2(year), data = spots)
+#'
+#' # a field in space that changes in time, and its forecast
+#' set.seed(1)
+#' d <- data.frame(year = rep(1:6, each = 30), x = runif(180), y = runif(180))
+#' d$z <- rnorm(180, sin(4 * d$x + d$year / 2), 0.3)
+#' mesh <- galvi_mesh(d[c("x", "y")], max_edge = 0.25, extend = 0.3)
+#' fit <- galvi(z ~ ar1(year, by = spde(x, y, mesh = mesh)), data = d)
+#' fit
+#' predict(fit, data.frame(year = 6:8, x = 0.5, y = 0.5), interval = "credible")
 #'
 #' # monthly steps of dates: a trend and a season
 #' months <- data.frame(

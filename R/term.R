@@ -15,18 +15,20 @@
 #' * grouped: are these random effects of groups, which predictions for the population leave out?
 #' * units: are these scores of units with loadings of items?
 #' * graph: are its levels nodes of a graph? places: are its values places between nodes?
+#' * repeats: may `by` be a field, of which it has one at each of its own nodes? repeated: may it be this field
+#'   (R/term-product.R)?
 #' @noRd
 term_types <- list(
   gp = list(class = "gp_term"),
-  iid = list(class = c("iid_term", "field_term"), can = c("open", "grouped")),
-  gmrf = list(class = c("gmrf_term", "field_term"), can = c("open", "graph")),
-  rw1 = list(class = c("walk_term", "time_term", "field_term"), can = "steps"),
+  iid = list(class = c("iid_term", "field_term"), can = c("open", "grouped", "repeats", "repeated")),
+  gmrf = list(class = c("gmrf_term", "field_term"), can = c("open", "graph", "repeated")),
+  rw1 = list(class = c("walk_term", "time_term", "field_term"), can = c("steps", "repeats")),
   rw2 = list(class = c("walk_term", "time_term", "field_term"), can = "steps"),
-  ar1 = list(class = c("ar1_term", "time_term", "field_term"), can = "steps"),
-  ar2 = list(class = c("ar2_term", "time_term", "field_term"), can = "steps"),
+  ar1 = list(class = c("ar1_term", "time_term", "field_term"), can = c("steps", "repeats")),
+  ar2 = list(class = c("ar2_term", "time_term", "field_term"), can = c("steps", "repeats")),
   rr = list(class = "factors_term", can = c("open", "units")),
   "|" = list(class = c("slopes_term", "field_term"), can = c("open", "grouped")),
-  spde = list(class = c("spde_term", "field_term"), can = "places")
+  spde = list(class = c("spde_term", "field_term"), can = c("places", "repeated"))
 )
 
 # Terms that are written as function calls.
@@ -81,6 +83,10 @@ eval_galvi <- function(expr, env) eval(with_own_words(expr, galvi_words(), env),
 # kernel: how a term's kernel is shown, NULL for not at all.
 spec_label <- function(spec, kernel = NULL) {
   if (spec$type %in% bars) return(spec$shown)
+  if (!is.null(spec$fields)) {
+    labels <- vapply(spec$fields, spec_label, "")
+    return(sprintf("%s, by = %s)", substr(labels[1L], 1L, nchar(labels[1L]) - 1L), labels[2L]))
+  }
   shown <- if (is.null(spec$shown)) vapply(spec$inputs, variable_name, "") else spec$shown
   extras <- c(
     if (!is.null(spec$by)) paste("by =", variable_name(spec$by)),

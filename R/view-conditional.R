@@ -82,7 +82,7 @@ kept_value <- function(fit, inputs, name) {
   x <- inputs$values[[name]]
   if (is.matrix(x)) return(t(colMeans(x)))
   if (is.factor(x)) return(factor(levels(x)[1L], levels(x), ordered = is.ordered(x)))
-  fields <- input_names(Filter(has_levels, all_specs(fit$design)))
+  fields <- input_names(Filter(has_levels, single_specs(all_specs(fit$design))))
   if (name %in% fields) return(if (is_continuous(x)) sort(x)[ceiling(length(x) / 2)] else x[1L])
   if (!is_continuous(x) || makes_levels(inputs, name)) return(sort(x)[1L])
   alike(mean(as.numeric(x)), range(x))
@@ -204,7 +204,12 @@ without_levels <- function(rows, specs, n) {
   rows
 }
 
-is_left_out <- function(specs) which_can(specs, "grouped") | which_can(specs, "graph")
+is_left_out <- function(specs) {
+  vapply(specs, function(spec) {
+    own <- single_specs(list(spec))
+    any(which_can(own, "grouped") | which_can(own, "graph"))
+  }, NA)
+}
 
 #' Posterior of eta, without offset, groups and regions, at values of the variables of the data
 #' @noRd
@@ -273,7 +278,7 @@ is_continuous <- function(x) is.numeric(x) || inherits(x, c("Date", "POSIXct"))
 #' @noRd
 effect_grid <- function(fit, name, x, n, limits = NULL) {
   if (!is_continuous(x)) return(sort(unique(x)))
-  fields <- Filter(function(spec) has_levels(spec) && name %in% input_names(list(spec)), fit$design$specs)
+  fields <- Filter(function(spec) has_levels(spec) && name %in% input_names(list(spec)), single_specs(fit$design$specs))
   if (!all(which_can(fields, "steps"))) return(sort(unique(x)))
   ends <- range(as.numeric(or_else(limits, x)))
   if (is.null(limits) && !varies(x)) return(alike(ends[1L], range(x)))

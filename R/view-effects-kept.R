@@ -149,7 +149,9 @@ without_options <- function(label) {
   call <- tryCatch(str2lang(label), error = function(e) NULL)
   if (!head_name(call) %in% term_words) return(label)
   given <- or_else(names(call), rep("", length(call)))
-  deparse_one(call[!nzchar(given) | given == "by"])
+  call <- call[!nzchar(given) | given == "by"]
+  if (is_term_call(call[["by"]])) call[["by"]] <- str2lang(without_options(deparse_one(call[["by"]])))
+  deparse_one(call)
 }
 
 #' Both conditions; NULL is no condition

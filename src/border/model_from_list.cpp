@@ -9,6 +9,7 @@
 #include "global/contribution.h"
 #include "likelihood/averaged.h"
 #include "likelihood/mixed.h"
+#include "prior/field_product.h"
 
 namespace galvi {
 
@@ -143,6 +144,12 @@ KernelSpec kernel_from_list(const Rcpp::List& list) {
 }
 
 FieldSpec field_from_list(const Rcpp::List& list) {
+  if (has(list, "factors")) {
+    const Rcpp::List factors = list["factors"];
+    if (factors.size() != 2) throw std::invalid_argument("a product of fields has two factors");
+    return form_product(field_from_list(factors[0]), field_from_list(factors[1]),
+                        has(list, "order") ? positions(list["order"]) : std::vector<Index>());
+  }
   FieldSpec spec;
   spec.model = get<std::string>(list, "model");
   for (const auto& part : Rcpp::List(field(list, "precision")))

@@ -5,8 +5,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "prior/field_models.h"
-
 namespace galvi {
 
 namespace {
@@ -41,13 +39,6 @@ std::vector<Index> components(const SparseMatrix& lower) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts() {
-  std::vector<std::pair<std::string, std::vector<FieldParameter>>> out;
-  for (const FieldModel& model : field_models())
-    if (!model.hyper.empty()) out.emplace_back(model.name, model.hyper);
-  return out;
-}
-
 SparseRows node_design(const TermRows& rows, Index L) {
   std::vector<Eigen::Triplet<double>> entries;
   for (Index n = 0; n < rows.node.rows(); ++n)
@@ -69,49 +60,20 @@ Index position(const SparseMatrix& lower, Index i, Index j) {
   return found != end && *found == i ? found - lower.innerIndexPtr() : -1;
 }
 
-// The hyperparameters of each copy, and the number of their parts.
-void MarkovField::read_hyper(const FieldSpec& spec) {
-  std::vector<const std::vector<Index>*> found;
-  for (const FieldParameter& parameter : model_.hyper) {
-    const auto at = spec.hyper.find(parameter.name);
-    if (at == spec.hyper.end())
-      throw std::invalid_argument("field model \"" + spec.model + "\" needs the hyperparameter " +
-                                  parameter.name);
-    found.push_back(&at->second);
-  }
-  const Index parts = static_cast<Index>(spec.precision.size());
-  Index first = 0;
-  if (model_.parts == 0) {
-    Copy all{{}, 0, {}};
-    for (const auto* positions : found) all.hyper.insert(all.hyper.end(), positions->begin(), positions->end());
-    first = static_cast<Index>(all.hyper.size());  // one number per part
-    copies_.push_back(std::move(all));
-  } else {
-    for (const auto* positions : found)
-      if (positions->empty() || positions->size() != found[0]->size())
-        throw std::invalid_argument("field model \"" + spec.model + "\" needs as many of each hyperparameter");
-    const std::size_t copies = found.empty() ? 1 : found[0]->size();  // one if there are no hyperparameters
-    for (std::size_t copy = 0; copy < copies; ++copy, first += model_.parts) {
-      copies_.push_back({{}, first, {}});
-      for (const auto* positions : found) copies_.back().hyper.push_back((*positions)[copy]);
-    }
-  }
-  if (parts != first) throw std::invalid_argument("field model \"" + spec.model + "\" has another number of parts");
-}
-
 // Whether each node is in one part, and no constraint involves two parts.
 void MarkovField::find_scales(const FieldSpec& spec) {
-  if (model_.parts != 1) return;
+  if (!coefficients_.one_each()) return;
   constexpr Index none = -1;
-  part_of_.assign(size(), copies_.size() == 1 ? 0 : none);
-  for (std::size_t p = 0; p < copies_.size() && copies_.size() > 1; ++p)
+  const std::size_t parts = spec.precision.size();
+  part_of_.assign(size(), parts == 1 ? 0 : none);
+  for (std::size_t p = 0; p < parts && parts > 1; ++p)
     for (const auto& entry : spec.precision[p].entries)
       for (const Index node : {static_cast<Index>(entry.row()), static_cast<Index>(entry.col())}) {
         if (part_of_[node] != none && part_of_[node] != static_cast<Index>(p))
           throw std::invalid_argument("copies of a field share a node");
         part_of_[node] = static_cast<Index>(p);
       }
-  rank_ = Vector::Zero(static_cast<Index>(copies_.size()));
+  rank_ = Vector::Zero(static_cast<Index>(parts));
   for (const Index part : part_of_) {
     if (part == none) throw std::invalid_argument("a node of a field is in none of its copies");
     rank_[part] += 1;
@@ -131,8 +93,9 @@ Field::Field(SparseMatrix pattern, std::vector<Index> pins)
 }
 
 MarkovField::MarkovField(const FieldSpec& spec)
-    : Field(union_pattern(spec.precision), spec.pins), model_(find_field_model(spec.model)) {
-  read_hyper(spec);
+    : Field(union_pattern(spec.precision), spec.pins), model_(spec.model), coefficients_(spec) {
+  if (coefficients_.count() != static_cast<Index>(spec.precision.size()))
+    throw std::invalid_argument("field model \"" + model_ + "\" has another number of parts");
   const Index L = this->size(), size = precision_.nonZeros();
   std::vector<Eigen::Triplet<double>> values;
   for (std::size_t p = 0; p < spec.precision.size(); ++p)
@@ -154,19 +117,13 @@ MarkovField::MarkovField(const FieldSpec& spec)
 }
 
 void MarkovField::update(const ConstVectorRef& hyper) {
-  Vector coefficient(parts_.cols());
-  for (Copy& copy : copies_) {
-    Vector own(static_cast<Index>(copy.hyper.size()));
-    for (Index h = 0; h < own.size(); ++h) own[h] = hyper[copy.hyper[h]];
-    Mixture mixture = model_.mix(own);
-    coefficient.segment(copy.first, mixture.coefficient.size()) = mixture.coefficient;
-    copy.slope = std::move(mixture.slope);
-  }
+  const Vector before = coefficients_.values();
+  coefficients_.update(hyper);
+  const Vector& coefficient = coefficients_.values();
   // with the same numbers, the factor and the inverse stay as they are
-  const bool moved = unit_.size() == 0 || (!scaled() && coefficient != coefficient_);
-  coefficient_ = std::move(coefficient);
+  const bool moved = unit_.size() == 0 || (!scaled() && coefficient != before);
   if (moved) {
-    unit_ = parts_ * (scaled() ? Vector::Ones(parts_.cols()) : coefficient_);
+    unit_ = parts_ * (scaled() ? Vector::Ones(parts_.cols()) : coefficient);
     unit_pins_.resize(static_cast<Index>(pins_.size()));
     for (std::size_t j = 0; j < pins_.size(); ++j) unit_pins_[j] = unit_[diagonal_[pins_[j]]];
     for (std::size_t j = 0; j < pins_.size(); ++j) unit_[diagonal_[pins_[j]]] += unit_pins_[j];
@@ -174,7 +131,7 @@ void MarkovField::update(const ConstVectorRef& hyper) {
   }
   scale_ = Vector::Ones(size());
   if (scaled())
-    for (Index j = 0; j < size(); ++j) scale_[j] = coefficient_[part_of_[j]];
+    for (Index j = 0; j < size(); ++j) scale_[j] = coefficient[part_of_[j]];
   pin_weights_ = unit_pins_;
   for (std::size_t j = 0; j < pins_.size(); ++j) pin_weights_[j] *= scale_[pins_[j]];
   for (Index j = 0; j < size(); ++j)
@@ -186,7 +143,7 @@ void MarkovField::factorise(Context& context) const {
   if (factorised_) return;
   if (!factor_) factor_.emplace(precision_);
   if (!(scale_.minCoeff() > 0) || !factor_->factorise(context, unit_))
-    throw std::domain_error("the precision of a " + model_.name +
+    throw std::domain_error("the precision of a " + model_ +
                             " field is not positive definite at its hyperparameters");
   const Index c = constraints_.cols();
   shift_ = Matrix::Zero(size(), c);
@@ -285,21 +242,14 @@ Vector Field::row_variances(Context& context, const SparseRows& W) const {
   return out;
 }
 
-void MarkovField::chain(const Vector& d_coefficient, VectorRef hyper) const {
-  for (const Copy& copy : copies_) {
-    const Vector d_hyper = copy.slope.transpose() * d_coefficient.segment(copy.first, copy.slope.rows());
-    for (std::size_t h = 0; h < copy.hyper.size(); ++h) hyper[copy.hyper[h]] += d_hyper[h];
-  }
-}
-
 void MarkovField::add_parts_gradient(const Vector& G, VectorRef hyper) const {
-  chain(parts_.transpose() * G.cwiseProduct(multiplicity_), hyper);
+  coefficients_.chain(parts_.transpose() * G.cwiseProduct(multiplicity_), hyper);
 }
 
 void MarkovField::add_gradient_of_scales(const Vector& with_Q, VectorRef hyper) const {
   Vector sums = Vector::Zero(parts_.cols());
   for (Index j = 0; j < size(); ++j) sums[part_of_[j]] += with_Q[j];
-  chain(sums.cwiseQuotient(coefficient_), hyper);
+  coefficients_.chain(sums.cwiseQuotient(coefficients_.values()), hyper);
 }
 
 // d log|Q| = tr(Q^- dQ), and tr(Q^- Q) is the rank
@@ -307,7 +257,7 @@ void MarkovField::add_gradient(Context& context, const Vector& G, double share, 
   add_parts_gradient(G, hyper);
   if (share == 0) return;
   if (scaled())
-    chain(share * rank_.cwiseQuotient(coefficient_), hyper);
+    coefficients_.chain(share * rank_.cwiseQuotient(coefficients_.values()), hyper);
   else
     add_parts_gradient(share * covariances(context), hyper);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "numeric/sparse_cholesky.h"
+#include "prior/field_coefficients.h"
 #include "prior/term.h"
 
 namespace galvi {
@@ -14,19 +15,6 @@ SparseRows node_design(const TermRows& rows, Index L);
 
 /// Position of (i, j) or (j, i) among the values of a lower triangle; -1 if it is not there.
 Index position(const SparseMatrix& lower, Index i, Index j);
-
-/// A hyperparameter of a field: its transform (hyper/table.h) and the range that is searched, for a scale
-/// (`relative`) in units of its starting value.
-struct FieldParameter {
-  std::string name, transform;
-  double lower, upper;
-  bool relative = false;
-  bool limited = false;  // ends of its range stand for limits of the model: no field, or one that is degenerate
-};
-/// What R reads: the hyperparameters of each model.
-std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts();
-
-struct FieldModel;
 
 /// z ~ N(0, Q^-) with a sparse precision Q of L nodes. Of an intrinsic field Q has a null space, as many
 /// directions as there are constraints, and z is N(0, Q^-) under B' z = 0. With one pin per constraint
@@ -105,28 +93,17 @@ class MarkovField final : public Field {
   void add_gradient_of_scales(const Vector& with_Q, VectorRef hyper) const;
 
  private:
-  /// One set of the model's hyperparameters, as positions in the table, and the first of the parts that it
-  /// weights.
-  struct Copy {
-    std::vector<Index> hyper;
-    Index first;
-    Matrix slope;  // d coefficient_p / d hyper_h
-  };
-
-  void read_hyper(const FieldSpec& spec);
   void find_scales(const FieldSpec& spec);
   void factorise(Context& context) const;
   Matrix gauge_transposed(const ConstMatrixRef& X) const;  // P' X
   void add_parts_gradient(const Vector& G, VectorRef hyper) const;
-  void chain(const Vector& d_coefficient, VectorRef hyper) const;
 
-  const FieldModel& model_;
-  std::vector<Copy> copies_;
+  const std::string model_;
+  FieldCoefficients coefficients_;
   SparseMatrix parts_;     // one row per value of R, one column per part
   std::vector<Index> part_of_;  // in a scaled field: each node's part
   Vector rank_;                 // and the number of each part's nodes less its constraints
   Vector multiplicity_;    // 1 on the diagonal, 2 off it
-  Vector coefficient_;
   Vector scale_;             // of each node: its part's coefficient in a scaled field, else 1
   Vector unit_, unit_pins_;  // R = scale * unit, and the weights of the pins
 

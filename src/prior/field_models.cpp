@@ -143,4 +143,11 @@ const FieldModel& find_field_model(const std::string& name) {
   throw std::invalid_argument("unknown field model \"" + name + "\"");
 }
 
+std::vector<std::pair<std::string, std::vector<FieldParameter>>> field_facts() {
+  std::vector<std::pair<std::string, std::vector<FieldParameter>>> out;
+  for (const FieldModel& model : field_models())
+    if (!model.hyper.empty()) out.emplace_back(model.name, model.hyper);
+  return out;
+}
+
 }  // namespace galvi

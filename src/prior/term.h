@@ -31,6 +31,7 @@ struct FieldSpec {
   std::vector<Index> pins;                          // c
   Matrix basis;                                     // L x r
   std::map<std::string, std::vector<Index>> hyper;  // "variance", "mixing", "dependence", "correlation"
+  std::vector<FieldSpec> factors;                   // of a product, see form_product()
 };
 
 /// A sparse Gaussian process: z are the whitened values of the process at `groups` copies of M inducing
