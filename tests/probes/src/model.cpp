@@ -6,6 +6,7 @@
 #include "border/monitor.h"
 #include "fit/choose.h"
 #include "numeric/backend.h"
+#include "solver/sparse.h"
 
 using namespace galvi;
 
@@ -97,4 +98,35 @@ Rcpp::List probe_data_fields(Rcpp::List model, Rcpp::IntegerVector places, int c
     out[name] = to_r(Matrix(field.template cast<double>()));
   }, some);
   return out;
+}
+
+// The distance of a model's first solver at the sites lambda from the optimum, with residuals r and d: gap_bound and
+// squared_norm, by bounds or estimates
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector probe_distance(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector r,
+                                   Rcpp::NumericVector d, bool estimate) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor};
+  const PredictorSpec spec = predictors_from_list(context, model).at(0);
+  spec.prior->update(hyper_from_list(model).values());
+  auto solver = make_solver(spec.solver, context, spec.prior, designs_from_list(model).at(spec.design));
+  solver->refresh();
+  solver->factorise(from_r(lambda));
+  const Vector by_mean = from_r(r), by_variance = from_r(d);
+  const Distance out =
+      estimate ? solver->estimate_distance(by_mean, by_variance) : solver->distance(by_mean, by_variance);
+  return Rcpp::NumericVector::create(out.gap_bound, out.squared_norm);
+}
+
+// The sparse solver of a model's first predictor where its factor may have so many numbers and take so many
+// multiply-adds: what the factor takes
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector probe_sparse_limit(Rcpp::List model, double entries, double work) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor};
+  const PredictorSpec spec = predictors_from_list(context, model).at(0);
+  const auto design = designs_from_list(model).at(spec.design);
+  const SparseSolver solver(context, spec.prior, design, {entries, work});
+  const FactorSize size = SparseCholesky(FieldStack(*spec.prior, *design).pattern()).size();
+  return Rcpp::NumericVector::create(size.entries, size.work);
 }
