@@ -75,16 +75,18 @@ class Profile {
   void warm(const Start& start) { start_ = start; }
 
  private:
-  static constexpr double least_estimate = 1e-10, largest_estimate = 1e-4;
+  static constexpr double largest_estimate = 1e-4;
 
   /// The error of the envelope gradient grows as the square root of the gap that inference leaves. Far from
   /// the best hyperparameters, where the gradient is large, a rough optimum of q is good enough.
   double tolerance() const {
     // Bounds are larger than the gap; an estimate is not, and the gradient's error is that root times the root of a
     // curvature that grows with the rows.
-    if (estimates_)
+    if (estimates_) {
+      const double least = std::clamp(1e-5 * control_.tol, 1e-10, 1e-8);
       return gradient_.size() == 0 ? largest_estimate
-                                   : std::clamp(1e-5 * gradient_.squaredNorm(), least_estimate, largest_estimate);
+                                   : std::clamp(1e-5 * gradient_.squaredNorm(), least, largest_estimate);
+    }
     if (gradient_.size() == 0) return loosest_;
     return std::clamp(1e-3 * gradient_.squaredNorm(), control_.tol, loosest_);
   }
@@ -136,7 +138,7 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
   const Objective objective = [&](const Vector& x, Vector& gradient) { return profile(x, gradient); };
   LbfgsResult result;
-  if (control.hessian && !control.method->differences) {
+  if (control.hessian && control.hessian->rows() == x0.size() && !control.method->differences) {
     LbfgsControl few = search;
     few.max_iterations = std::min(search.max_iterations, 20);
     result = minimise_from_hessian(objective, x0, *control.hessian, lower, upper, few);

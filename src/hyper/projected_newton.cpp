@@ -155,7 +155,10 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
               (next.value <= p.value + rounding * std::abs(p.value) &&
                std::abs(next.gradient.dot(change)) <= flatter * std::abs(slope));
       update(hessian, change, next.gradient - p.gradient);
-      if (moved) p = std::move(next);
+      if (moved)
+        p = std::move(next);
+      else if (std::abs(slope) <= rounding * std::abs(p.value))
+        break;  // shorter steps are lost in rounding too
     }
     if (!moved) break;
   }
