@@ -11,9 +11,13 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
   if (is_full(model)) {
     squares <- 1 + 2 * k + 2 * k * control$keep_factor
     if (method != "auto") squares <- squares + k * fact("inference", method, "squares")
-    label <- Find(is_full_term, terms)$label
-    advice <- sprintf("Use inducing points, %s, or fewer rows (`subset`).", with_inducing(label))
-    what <- sprintf("the full Gaussian process %s", label)
+    full <- Find(is_full_term, terms)
+    advice <- sprintf(
+      "Use %sinducing points, %s, or fewer rows (`subset`).",
+      if (has_several_inputs(full)) sprintf("nearest neighbours, %s, ", with_neighbours_of(full$label)) else "",
+      with_inducing(full$label)
+    )
+    what <- sprintf("the full Gaussian process %s", full$label)
     return(new_size(base_size + 8 * n^2 * squares, n, what, advice))
   }
   columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
@@ -75,9 +79,8 @@ inform_slow_fit <- function(model) {
   n <- length(model$y)
   if (n <= slow_rows || !is_full(model)) return(invisible())
   full <- Find(is_full_term, prior_terms(model))
-  near <- n > most_full_rows && isTRUE(full$input_count > 1L)
   faster <- c(
-    if (near) with_setting(full$label, "neighbours = 20"), with_inducing(full$label),
+    if (n > most_full_rows && has_several_inputs(full)) with_neighbours_of(full$label), with_inducing(full$label),
     # a Markov process
     if (isTRUE(full$input_count == 1L)) "kernel = matern52()"
   )
@@ -146,6 +149,10 @@ field_edges <- function(field) {
 
 # gp(x) -> gp(x, inducing = 200); labels that are shared have a number behind them
 with_inducing <- function(label) with_setting(label, "inducing = 200")
+
+with_neighbours_of <- function(label) with_setting(label, "neighbours = 20")
+
+has_several_inputs <- function(term) isTRUE(term$input_count > 1L)
 
 with_setting <- function(label, setting) sub("\\)( #[0-9]+)?$", sprintf(", %s)", setting), label)
 

@@ -8,4 +8,5 @@
 #include "hyper/posterior_numbers.cpp"
 #include "hyper/prior_density.cpp"
 #include "hyper/projected_newton.cpp"
+#include "hyper/site_path.cpp"
 #include "hyper/table.cpp"

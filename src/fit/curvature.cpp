@@ -36,6 +36,7 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
                                         InferenceControl control, const SideVisit& visit) {
   const Algorithm& climber = quickest(algorithm, model);
   control.tol = std::min(control.tol, gap);
+  control.certified = false;
   control.one_start = true;
   Trace aside(model.context());
   aside.stage(Stage::silent);

@@ -19,7 +19,12 @@ void pilot(LatentGaussianModel& model, HyperTable& table, Plan& plan) {
     Trace aside(model.context());
     scan_lengthscales(*plan.pilot, choose(plan.method, *plan.pilot), table, std::nullopt, plan.inference,
                       aside);
-    if (table.is_place().any() || !model.sums_suffice()) learn_from_part(*plan.pilot, plan.method, plan.inference, table);
+    if (table.is_place().any() || !model.sums_suffice()) {
+      plan.hyper.hessian = learn_from_part(*plan.pilot, plan.method, plan.inference, table);
+      // what is known of hyperparameters grows with the rows
+      if (plan.hyper.hessian)
+        *plan.hyper.hessian *= static_cast<double>(model.observations()) / static_cast<double>(plan.pilot->observations());
+    }
     model.update(table.values());
   }
   if (!plan.start) plan.start = start_from_part(model, *plan.pilot, *plan.algorithm, plan.inference);
@@ -46,8 +51,10 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
   for (int s = 0; s < plan.starts; ++s) {
     if (s > 0) move_start(model.context(), first, table);
     trace.search(s + 1);
+    HyperControl hyper = plan.hyper;
+    if (s > 0) hyper.hessian.reset();
     Fit found = fit_hyper(model, *plan.algorithm, table, plan.learn, s == 0 ? plan.start : std::nullopt,
-                          plan.inference, plan.hyper, trace);
+                          plan.inference, hyper, trace);
     starts.hyper.row(s) = found.hyper.transpose();
     starts.objective[s] = found.objective;
     starts.converged[s] = found.inference.converged && found.hyper_converged;

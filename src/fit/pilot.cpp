@@ -1,7 +1,9 @@
 #include "fit/pilot.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "fit/curvature.h"
 #include "global/global_model.h"
 #include "inference/several_starts.h"
 
@@ -11,11 +13,18 @@ namespace {
 
 constexpr double rough = 1e-3;  // nats; what part of the rows says is off by more
 
+// The nearest matrix that curves upwards everywhere, by a nat over three units at least.
+Matrix raised(const Matrix& hessian) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(hessian);
+  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.1).asDiagonal() * eigen.eigenvectors().transpose();
+}
+
 }  // namespace
 
-void learn_from_part(LatentGaussianModel& part, const Method& method, InferenceControl inference,
-                     HyperTable& table) {
+std::optional<Matrix> learn_from_part(LatentGaussianModel& part, const Method& method, InferenceControl inference,
+                                      HyperTable& table) {
   constexpr double reach = 2;
+  constexpr Index most = 12;  // of which the Hessian is worth its inferences
   const Vector before = table.values(), from = table.unconstrained();
   part.update(before);
   HyperControl hyper;
@@ -23,13 +32,23 @@ void learn_from_part(LatentGaussianModel& part, const Method& method, InferenceC
   hyper.tol = 3e-6;
   Trace aside(part.context());
   try {
-    fit_hyper(part, choose(method, part), table, true, std::nullopt, inference, hyper, aside);
+    const Algorithm& algorithm = choose(method, part);
+    const Fit fit = fit_hyper(part, algorithm, table, true, std::nullopt, inference, hyper, aside);
+    std::optional<Matrix> hessian;
+    if (table.learned() <= most && part.one_optimum() && part.estimates_distance()) {
+      std::vector<Index> all(table.learned());
+      std::iota(all.begin(), all.end(), Index{0});
+      hessian = objective_hessian(part, algorithm, table, all, fit.inference.posterior.start(), inference);
+      if (hessian) hessian = raised(-*hessian);
+    }
     Vector x = table.unconstrained();
     for (Index i = 0; i < x.size(); ++i)
       if (!table.is_place()[i]) x[i] = std::clamp(x[i], from[i] - reach, from[i] + reach);
     table.set_unconstrained(x);
+    return hessian;
   } catch (const std::domain_error&) {
     table.set_values(before);  // all rows may do better
+    return std::nullopt;
   }
 }
 

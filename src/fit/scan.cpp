@@ -23,6 +23,7 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
 
   inference.tol = std::max(inference.tol, rough);
   inference.one_start = true;
+  inference.certified = false;
   const Vector lower = table.lower(), upper = table.upper();
   trace.stage(Stage::learning);
   double highest = -infinity;

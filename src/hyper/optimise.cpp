@@ -10,6 +10,7 @@
 #include "hyper/joint.h"
 #include "hyper/minibatches.h"
 #include "hyper/projected_newton.h"
+#include "hyper/site_path.h"
 #include "inference/several_starts.h"
 #include "prior/factors_term.h"
 
@@ -28,7 +29,10 @@ class Profile {
         table_(table),
         control_(control),
         trace_(trace),
-        loosest_(std::max(loosest, control.tol)) {}
+        loosest_(std::max(loosest, control.tol)),
+        estimates_(loosest > 0 && model.one_optimum() && model.estimates_distance()) {
+    control_.certified = !estimates_;
+  }
 
   InferenceResult infer(const std::optional<Start>& start, double tol) {
     model_.update(table_.values());
@@ -43,7 +47,7 @@ class Profile {
     trace_.attempt();
     InferenceResult result;
     try {
-      result = infer(start_, tolerance());
+      result = infer(estimates_ && start_ ? path_.start_at(x, *start_) : start_, tolerance());
       gradient = -table_.chain(slope(result.posterior));
     } catch (const std::domain_error&) {
       trace_.judge(-std::numeric_limits<double>::infinity());
@@ -53,6 +57,7 @@ class Profile {
     }
     const double objective = result.posterior->elbo + table_.log_prior();
     trace_.judge(objective);
+    if (estimates_) path_.add(x, result.posterior.start(), objective > best_);
     if (objective > best_) {
       best_ = objective;
       start_ = result.posterior.start();
@@ -70,9 +75,18 @@ class Profile {
   void warm(const Start& start) { start_ = start; }
 
  private:
+  static constexpr double largest_estimate = 1e-4;
+
   /// The error of the envelope gradient grows as the square root of the gap that inference leaves. Far from
   /// the best hyperparameters, where the gradient is large, a rough optimum of q is good enough.
   double tolerance() const {
+    // Bounds are larger than the gap; an estimate is not, and the gradient's error is that root times the root of a
+    // curvature that grows with the rows.
+    if (estimates_) {
+      const double least = std::clamp(1e-5 * control_.tol, 1e-10, 1e-8);
+      return gradient_.size() == 0 ? largest_estimate
+                                   : std::clamp(1e-5 * gradient_.squaredNorm(), least, largest_estimate);
+    }
     if (gradient_.size() == 0) return loosest_;
     return std::clamp(1e-3 * gradient_.squaredNorm(), control_.tol, loosest_);
   }
@@ -83,6 +97,8 @@ class Profile {
   InferenceControl control_;
   Trace& trace_;
   double loosest_;
+  bool estimates_;  // rather than bounds decide when inference stops
+  SitePath path_;
   std::optional<Start> start_;
   Vector gradient_;
   double best_ = -std::numeric_limits<double>::infinity();
@@ -121,7 +137,15 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   search.patience = 20;  // each one is an inference
   const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
   const Objective objective = [&](const Vector& x, Vector& gradient) { return profile(x, gradient); };
-  const LbfgsResult result = control.method->minimise(objective, x0, lower, upper, search);
+  LbfgsResult result;
+  if (control.hessian && control.hessian->rows() == x0.size() && !control.method->differences) {
+    LbfgsControl few = search;
+    few.max_iterations = std::min(search.max_iterations, 20);
+    result = minimise_from_hessian(objective, x0, *control.hessian, lower, upper, few);
+  }
+  // what a search from a guess of the Hessian leaves
+  if (!(result.converged && std::isfinite(result.value)))
+    result = control.method->minimise(objective, std::isfinite(result.value) ? result.x : x0, lower, upper, search);
   if (!std::isfinite(result.value)) {
     table.set_unconstrained(x0);
     Profile(model, algorithm, table, inference, trace).infer(start);  // throws the reason

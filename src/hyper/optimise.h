@@ -24,6 +24,8 @@ struct HyperControl {
   int freeze = 10;     // joint: steps of q before the hyperparameters move (002, section 5)
   bool joint = false;  // optimise q and hyperparameters together
   const HyperMethod* method = &hyper_methods().front();
+  /// A guess of the Hessian of minus the objective on the unconstrained scale, where the search starts.
+  std::optional<Matrix> hessian;
 };
 
 /// A fit from one starting point.

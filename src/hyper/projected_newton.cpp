@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <Eigen/Eigenvalues>
@@ -20,10 +19,9 @@ struct Point {
 class NewtonSearch {
  public:
   NewtonSearch(const Objective& objective, const Vector& start, const Vector& lower, const Vector& upper)
-      : result{start, std::numeric_limits<double>::infinity(), 0, false},
-        objective_(objective),
-        lower_(lower),
-        upper_(upper) {}
+      : objective_(objective), lower_(lower), upper_(upper) {
+    result.x = start;
+  }
 
   Point at(const Vector& x) {
     Point out{x.cwiseMax(lower_).cwiseMin(upper_), 0, Vector(x.size())};
@@ -65,9 +63,10 @@ class NewtonSearch {
     return 0.5 * (H + H.transpose());
   }
 
-  Vector step(const Point& p, const std::vector<Index>& free, double longest) {
+  /// hessian: of the free variables.
+  static Vector step(const Point& p, const std::vector<Index>& free, const Matrix& hessian, double longest) {
     constexpr double flattest = 1e-8;
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(hessian(p, free));
+    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(hessian);
     const Vector size = eigen.eigenvalues().cwiseAbs();
     const Vector curvature = size.cwiseMax(flattest * std::max(1.0, size.maxCoeff()));
     Vector g(free.size());
@@ -79,6 +78,11 @@ class NewtonSearch {
     return out * std::min(1.0, longest / out.cwiseAbs().maxCoeff());
   }
 
+  bool is_flat(const Point& p, double tolerance) const {
+    const Vector downhill = (p.x - p.gradient).cwiseMax(lower_).cwiseMin(upper_) - p.x;
+    return downhill.cwiseAbs().maxCoeff() <= tolerance;
+  }
+
   LbfgsResult result;  // the best point seen
 
  private:
@@ -86,23 +90,75 @@ class NewtonSearch {
   const Vector &lower_, &upper_;
 };
 
+constexpr double enough = 1e-4, least_step = 1e-6;
+
+// The BFGS formula, damped so that H stays positive definite (Powell 1978).
+void update(Matrix& H, const Vector& step, Vector change) {
+  const Vector Hs = H * step;
+  const double sHs = step.dot(Hs), sy = step.dot(change);
+  if (!(sHs > 0) || !change.allFinite()) return;
+  if (sy < 0.2 * sHs) {
+    const double share = 0.8 * sHs / (sHs - sy);
+    change = share * change + (1 - share) * Hs;
+  }
+  H += change * change.transpose() / step.dot(change) - Hs * Hs.transpose() / sHs;
+}
+
 }  // namespace
 
 LbfgsResult minimise_by_newton(const Objective& objective, const Vector& start, const Vector& lower,
                                const Vector& upper, const LbfgsControl& control) {
-  constexpr double enough = 1e-4, least_step = 1e-6;
   NewtonSearch search(objective, start, lower, upper);
   Point p = search.at(start);
   for (int i = 0; i < control.max_iterations && std::isfinite(p.value); ++i) {
-    const Vector downhill = (p.x - p.gradient).cwiseMax(lower).cwiseMin(upper) - p.x;
-    search.result.converged = downhill.cwiseAbs().maxCoeff() <= control.gradient_tolerance;
+    search.result.converged = search.is_flat(p, control.gradient_tolerance);
     if (search.result.converged) break;
-    const Vector step = search.step(p, search.free(p), control.max_step);
+    const std::vector<Index> free = search.free(p);
+    const Vector step = search.step(p, free, search.hessian(p, free), control.max_step);
     bool moved = false;
     for (double length = 1; length > least_step && !moved; length *= 0.5) {
       Point next = search.at(p.x + length * step);
       moved = next.value < p.value && next.value <= p.value + enough * p.gradient.dot(next.x - p.x);
       if (moved) p = std::move(next);
+    }
+    if (!moved) break;
+  }
+  return search.result;
+}
+
+// Where the value falls by less than its rounding error the gradient decides, as in the approximate Wolfe conditions of
+// Hager and Zhang (2005).
+LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& start, Matrix hessian, const Vector& lower,
+                                  const Vector& upper, const LbfgsControl& control) {
+  constexpr double rounding = 1e-11, flatter = 0.9;
+  NewtonSearch search(objective, start, lower, upper);
+  Point p = search.at(start);
+  for (int i = 0; i < control.max_iterations && std::isfinite(p.value); ++i) {
+    search.result.converged = search.is_flat(p, control.gradient_tolerance);
+    if (search.result.converged) {
+      search.result.x = p.x;
+      search.result.value = p.value;
+      break;
+    }
+    const std::vector<Index> free = search.free(p);
+    Matrix own(free.size(), free.size());
+    for (std::size_t a = 0; a < free.size(); ++a)
+      for (std::size_t b = 0; b < free.size(); ++b) own(a, b) = hessian(free[a], free[b]);
+    const Vector step = search.step(p, free, own, control.max_step);
+    bool moved = false;
+    for (double length = 1; length > least_step && !moved; length *= 0.5) {
+      Point next = search.at(p.x + length * step);
+      if (!std::isfinite(next.value)) continue;
+      const Vector change = next.x - p.x;
+      const double slope = p.gradient.dot(change);
+      moved = next.value <= p.value + enough * slope ||
+              (next.value <= p.value + rounding * std::abs(p.value) &&
+               std::abs(next.gradient.dot(change)) <= flatter * std::abs(slope));
+      update(hessian, change, next.gradient - p.gradient);
+      if (moved)
+        p = std::move(next);
+      else if (std::abs(slope) <= rounding * std::abs(p.value))
+        break;  // shorter steps are lost in rounding too
     }
     if (!moved) break;
   }

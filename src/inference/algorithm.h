@@ -26,6 +26,7 @@ struct StochasticControl {
 struct InferenceControl {
   double tol = 1e-7;  // nats: stop when the bound can rise by no more than this (Stationarity::measure)
   int max_iterations = 500;
+  bool certified = true;  // by bounds on what the bound can rise; else estimates will do, while hyperparameters move
   StochasticControl stochastic;
   bool one_start = false;  // for bounds with several optima: others were already tried on part of the rows
   bool cold = false;  // opper_archambeau, cholesky_gradient, dual: without galvi's start and scaling

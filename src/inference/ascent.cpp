@@ -98,7 +98,7 @@ Sites newton_target(LatentGaussianModel& model, const SitePosterior& posterior) 
 }
 
 bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace, SiteResult& out) {
-  out.stationarity = model.stationarity(out.posterior);
+  out.stationarity = model.stationarity(out.posterior, control.certified);
   trace.add(model.hyper(), out.posterior, out.stationarity.gap());
   out.converged = out.stationarity.measure() <= control.tol;
   return out.converged || out.iterations == control.max_iterations;

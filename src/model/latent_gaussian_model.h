@@ -117,8 +117,11 @@ class LatentGaussianModel {
 
   /// The sites after a natural-gradient step of size one: lambda = -2 dE/dv, b = dE/dm + lambda f.
   Sites natural_target(const SitePosterior& posterior) const;
-  /// The distance to the optimum of the posterior at which the solvers are factorised.
-  Stationarity stationarity(const SitePosterior& posterior);
+  /// The distance to the optimum of the posterior at which the solvers are factorised; `certified`: a bound, not an
+  /// estimate.
+  Stationarity stationarity(const SitePosterior& posterior, bool certified = true);
+  /// Whether estimates of that are cheaper and much nearer than the bounds.
+  bool estimates_distance() const { return all(&Solver::estimates_distance); }
   /// d bound / d hyper (natural scale) at that posterior. `optimal`: q is the best for these hyperparameters.
   Vector gradient(const SitePosterior& posterior, Index hypers, bool optimal);
 

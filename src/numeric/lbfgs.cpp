@@ -20,9 +20,6 @@ class Recorder {
   Recorder(const Objective& objective, const Vector& start, int patience)
       : patience_(patience), objective_(objective) {
     result.x = start;
-    result.value = std::numeric_limits<double>::infinity();
-    result.evaluations = 0;
-    result.converged = false;
   }
 
   double operator()(const Vector& x, Vector& gradient) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "numeric/types.h"
@@ -25,9 +26,9 @@ struct LbfgsControl {
 
 struct LbfgsResult {
   Vector x;  // the best point seen
-  double value;
-  int evaluations;
-  bool converged;  // by a tolerance or by Enough; not where the search stalled
+  double value = std::numeric_limits<double>::infinity();
+  int evaluations = 0;
+  bool converged = false;  // by a tolerance or by Enough; not where the search stalled
 };
 
 /// Minimises within lower <= x <= upper; empty bounds mean none.

@@ -5,6 +5,7 @@
 
 #include "numeric/dense.h"
 #include "numeric/parallel.h"
+#include "numeric/quiet_monitor.h"
 #include "numeric/sparse_symbolic.h"
 
 // The multifrontal method (Liu 1992): a supernode's front sums its entries of A and the update matrices of
@@ -71,45 +72,68 @@ bool eliminate_large(Context& context, Map panel, Map update) {
 SparseCholesky::SparseCholesky(const SparseMatrix& lower)
     : symbolic_(std::make_shared<const SparseSymbolic>(lower)) {}
 
-// Column k of a supernode's front has k fewer rows than the first.
 FactorSize SparseCholesky::size() const {
   double work = 0;
-  for (const Supernode& node : symbolic_->supernodes)
-    for (int k = 0; k < node.columns; ++k) {
-      const double rows = node.front() - k;
-      work += 0.5 * rows * rows;
-    }
+  for (const Supernode& node : symbolic_->supernodes) work += symbolic_->work(node);
   return {static_cast<double>(symbolic_->panels), work};
+}
+
+void SparseCholesky::over_branches(Context& context, double work,
+                                   const std::function<void(Context&, Index)>& body) const {
+  const Index branches = static_cast<Index>(symbolic_->branches.size());
+  QuietMonitor quiet;
+  std::vector<Context> own(branches, Context{context.backend, quiet});
+  parallel_for(context, branches, work, [&](Index k) { body(own[k], k); });
+  for (const Context& one : own) context.cost.flops += one.cost.flops;
 }
 
 bool SparseCholesky::factorise(Context& context, const ConstVectorRef& values) {
   const SparseSymbolic& symbolic = *symbolic_;
   panels_.resize(symbolic.panels);
   const int factorisations = context.cost.factorisations + 1;  // one, in however many blocks
-  Vector stacks[2] = {Vector(symbolic.updates[0]), Vector(symbolic.updates[1])};
-  const auto update_of = [&](const Supernode& node) { return stacks[node.level % 2].data() + node.update; };
-  Matrix L21;
+  Vector handed(symbolic.handed);
+  const std::size_t branches = symbolic.branches.size();
+  std::vector<char> done(branches, false);
+  std::vector<double> log_dets(branches, 0);
+  over_branches(context, 2 * size().work, [&](Context& own, Index k) {
+    done[k] = factorise(own, symbolic.branches[k], values, handed, log_dets[k]);
+  });
+  bool all = std::find(done.begin(), done.end(), false) == done.end();
   log_det_ = 0.0;
-  for (const Supernode& node : symbolic.supernodes) {
-    context.monitor.poll();
-    const int w = node.columns, r = node.rows;
-    Map panel(panels_.data() + node.panel, w, w + r), update(update_of(node), r, r);
-    panel.setZero();
-    update.setZero();
-    for (Index k = node.first_entry; k < node.first_entry + node.entries; ++k) {
-      const FrontEntry& entry = symbolic.entries[k];
-      (entry.row < w ? panel(entry.row, entry.column) : panel(entry.column, entry.row)) = values[entry.value];
+  for (const double part : log_dets) log_det_ += part;
+  all = all && factorise(context, symbolic.trunk, values, handed, log_det_);
+  context.cost.factorisations = factorisations;
+  return all;
+}
+
+bool SparseCholesky::factorise(Context& context, const Branch& branch, const ConstVectorRef& values, Vector& handed,
+                               double& log_det) {
+  const SparseSymbolic& symbolic = *symbolic_;
+  Vector stacks[2] = {Vector(branch.stacks.updates[0]), Vector(branch.stacks.updates[1])};
+  const auto update_of = [&](const Supernode& node) {
+    return (node.handed ? handed : stacks[node.level % 2]).data() + node.update;
+  };
+  Matrix L21;
+  for (const auto& [begin, end] : branch.stretches)
+    for (int s = begin; s < end; ++s) {
+      const Supernode& node = symbolic.supernodes[s];
+      context.monitor.poll();
+      const int w = node.columns, r = node.rows;
+      Map panel(panels_.data() + node.panel, w, w + r), update(update_of(node), r, r);
+      panel.setZero();
+      update.setZero();
+      for (Index k = node.first_entry; k < node.first_entry + node.entries; ++k) {
+        const FrontEntry& entry = symbolic.entries[k];
+        (entry.row < w ? panel(entry.row, entry.column) : panel(entry.column, entry.row)) = values[entry.value];
+      }
+      for (int c = node.last_child; c != -1; c = symbolic.supernodes[c].previous_sibling) {
+        const Supernode& child = symbolic.supernodes[c];
+        extend_add(update_of(child), child.rows, &symbolic.row_in_parent[child.first_row], w, panel, update);
+      }
+      if (!(node.is_small() ? eliminate_small(context, panel, update, L21) : eliminate_large(context, panel, update)))
+        return false;
+      for (int k = 0; k < w; ++k) log_det += 2.0 * std::log(panel(k, k));
     }
-    for (int c = node.last_child; c != -1; c = symbolic.supernodes[c].previous_sibling) {
-      const Supernode& child = symbolic.supernodes[c];
-      extend_add(update_of(child), child.rows, &symbolic.row_in_parent[child.first_row], w, panel, update);
-    }
-    const bool done = node.is_small() ? eliminate_small(context, panel, update, L21)
-                                      : eliminate_large(context, panel, update);
-    context.cost.factorisations = factorisations;
-    if (!done) return false;
-    for (int k = 0; k < w; ++k) log_det_ += 2.0 * std::log(panel(k, k));
-  }
   return true;
 }
 

@@ -4,6 +4,7 @@
 // (Takahashi, Fagan and Chen 1973). Small fronts are loops, large ones are dense.h's.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "numeric/eigen_sparse.h"
@@ -14,6 +15,7 @@ namespace galvi {
 using SparseMatrix = Eigen::SparseMatrix<double>;  // by columns, int indices
 
 struct SparseSymbolic;
+struct Branch;
 
 /// What a factorisation takes: the numbers of L, and multiply-adds.
 struct FactorSize {
@@ -21,7 +23,8 @@ struct FactorSize {
 };
 
 /// A = P' L L' P (n x n), analysed once for its pattern and factorised as often as its values change. A is
-/// given by its lower triangle; a copy shares the analysis.
+/// given by its lower triangle; a copy shares the analysis. Threads take branches of the tree, then parts of large fronts,
+/// with the same result for any number of them.
 class SparseCholesky {
  public:
   /// `lower`: the lower triangle, compressed, rows ascending, with all of the diagonal; only its pattern
@@ -48,6 +51,12 @@ class SparseCholesky {
   SparseMatrix selected_inverse(Context& context) const;
 
  private:
+  /// Eliminates a branch's supernodes; `handed`: what branches hand over. False if A is not positive definite.
+  bool factorise(Context& context, const Branch& branch, const ConstVectorRef& values, Vector& handed,
+                 double& log_det);
+  void invert(Context& context, const Branch& branch, Vector& handed, SparseMatrix& result) const;
+  /// body(context of its own, branch) for all branches, on threads; work: flops of all.
+  void over_branches(Context& context, double work, const std::function<void(Context&, Index)>& body) const;
   Matrix permuted(const ConstMatrixRef& B) const;
   void permute_back(const ConstMatrixRef& X, MatrixRef B) const;
   void forward(MatrixRef X) const;

@@ -44,37 +44,55 @@ void invert_large(Context& context, const ConstMap& panel, Map front) {
   front.bottomLeftCorner(r, w) = Z_JR.transpose();
 }
 
+// Z at the rows below a child, whose places in the parent's front these are.
+void take_rows(const ConstMap& parent_front, const int* place, Eigen::Ref<Matrix> out) {
+  for (Index j = 0; j < out.cols(); ++j)
+    for (Index i = 0; i < out.rows(); ++i) out(i, j) = parent_front(place[i], place[j]);
+}
+
 }  // namespace
 
 SparseMatrix SparseCholesky::selected_inverse(Context& context) const {
   const SparseSymbolic& symbolic = *symbolic_;
   SparseMatrix result = symbolic.pattern;
-  Vector stack(symbolic.inverses), scratch;
-  for (int s = symbolic.count() - 1; s >= 0; --s) {
-    context.monitor.poll();
-    const Supernode& node = symbolic.supernodes[s];
-    const int w = node.columns, r = node.rows;
-    const ConstMap panel(panels_.data() + node.panel, w, w + r);
-    Map front(stack.data() + node.inverse, w + r, w + r);
-    if (r > 0) {
-      const Supernode& parent = symbolic.supernodes[node.parent];
-      const ConstMap parent_front(stack.data() + parent.inverse, parent.front(), parent.front());
-      const int* place = &symbolic.row_in_parent[node.first_row];
-      for (int j = 0; j < r; ++j) {
-        for (int i = 0; i < r; ++i) front(w + i, w + j) = parent_front(place[i], place[j]);
-      }
-    }
-    if (node.is_small()) {
-      invert_small(context, panel, front, scratch);
-    } else {
-      invert_large(context, panel, front);
-    }
-    for (Index k = node.first_entry; k < node.first_entry + node.entries; ++k) {
-      const FrontEntry& entry = symbolic.entries[k];
-      result.valuePtr()[entry.value] = front(entry.row, entry.column);
-    }
-  }
+  Vector handed(symbolic.handed);
+  invert(context, symbolic.trunk, handed, result);
+  over_branches(context, 4 * size().work,
+                [&](Context& own, Index k) { invert(own, symbolic.branches[k], handed, result); });
   return result;
+}
+
+void SparseCholesky::invert(Context& context, const Branch& branch, Vector& handed, SparseMatrix& result) const {
+  const SparseSymbolic& symbolic = *symbolic_;
+  Vector stack(branch.stacks.inverses), scratch;
+  for (auto stretch = branch.stretches.rbegin(); stretch != branch.stretches.rend(); ++stretch)
+    for (int s = stretch->second - 1; s >= stretch->first; --s) {
+      context.monitor.poll();
+      const Supernode& node = symbolic.supernodes[s];
+      const int w = node.columns, r = node.rows;
+      const ConstMap panel(panels_.data() + node.panel, w, w + r);
+      Map front(stack.data() + node.inverse, w + r, w + r);
+      if (node.handed) {
+        front.bottomRightCorner(r, r) = ConstMap(handed.data() + node.update, r, r);
+      } else if (r > 0) {
+        const Supernode& parent = symbolic.supernodes[node.parent];
+        take_rows(ConstMap(stack.data() + parent.inverse, parent.front(), parent.front()),
+                  &symbolic.row_in_parent[node.first_row], front.bottomRightCorner(r, r));
+      }
+      if (node.is_small()) {
+        invert_small(context, panel, front, scratch);
+      } else {
+        invert_large(context, panel, front);
+      }
+      for (Index k = node.first_entry; k < node.first_entry + node.entries; ++k) {
+        const FrontEntry& entry = symbolic.entries[k];
+        result.valuePtr()[entry.value] = front(entry.row, entry.column);
+      }
+      for (int c = node.last_child; c != -1; c = symbolic.supernodes[c].previous_sibling)
+        if (const Supernode& child = symbolic.supernodes[c]; child.handed)
+          take_rows(ConstMap(front.data(), w + r, w + r), &symbolic.row_in_parent[child.first_row],
+                    Map(handed.data() + child.update, child.rows, child.rows));
+    }
 }
 
 }  // namespace galvi

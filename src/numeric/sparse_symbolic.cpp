@@ -54,7 +54,17 @@ SparseSymbolic::SparseSymbolic(const SparseMatrix& lower) : pattern(lower) {
     first += columns;
   }
   fill_fronts(full);
+  find_branches();
   lay_out();
+}
+
+double SparseSymbolic::work(const Supernode& node) const {
+  double out = 0;
+  for (int k = 0; k < node.columns; ++k) {
+    const double rows = node.front() - k;
+    out += 0.5 * rows * rows;
+  }
+  return out;
 }
 
 // The rows below a supernode are those of its columns in A and those below its children, without its own
@@ -109,31 +119,86 @@ void SparseSymbolic::fill_fronts(const SparseMatrix& full) {
   }
 }
 
-// Children are finished right before their parent: update matrices could live on one stack, if the parent's
-// could be put where the children's still are. Two stacks, for even and odd levels, avoid copies. The fronts
-// of the inverse are met parents first: each lies behind its parent's, over those of finished subtrees.
-void SparseSymbolic::lay_out() {
-  for (int s = count() - 1; s >= 0; --s) {
-    Supernode& node = supernodes[s];
-    if (node.parent != -1) {
-      const Supernode& parent = supernodes[node.parent];
-      node.level = parent.level + 1;
-      node.inverse = parent.inverse + square(parent.front());
+// The largest subtrees with a share of the work each, small ones together. Above them is the trunk, whose fronts are large
+// enough for threads of their own.
+void SparseSymbolic::find_branches() {
+  constexpr double worth_it = 2e7;  // multiply-adds
+  constexpr double shares = 32;
+  std::vector<double> below(count());
+  std::vector<int> first(count());  // of the subtree
+  double all = 0;
+  for (int s = 0; s < count(); ++s) {
+    first[s] = s;
+    below[s] = work(supernodes[s]);
+    all += below[s];
+    for (int c = supernodes[s].last_child; c != -1; c = supernodes[c].previous_sibling) {
+      below[s] += below[c];
+      first[s] = std::min(first[s], first[c]);
     }
-    inverses = std::max(inverses, node.inverse + square(node.front()));
   }
-  Index top[2] = {0, 0};
+  if (all < worth_it) {
+    if (count() > 0) trunk.stretches.emplace_back(0, count());
+    return;
+  }
+  const double share = all / shares;
+  double own = share;  // of the last branch
+  int trunk_from = 0;  // the first supernode that is in no branch yet
+  for (int s = 0; s < count(); ++s) {
+    const int parent = supernodes[s].parent;
+    if (below[s] > share || (parent != -1 && below[parent] <= share)) continue;
+    if (own + below[s] > share) {
+      branches.emplace_back();
+      own = 0;
+    }
+    own += below[s];
+    branches.back().stretches.emplace_back(first[s], s + 1);
+    supernodes[s].handed = parent != -1;
+    if (first[s] > trunk_from) trunk.stretches.emplace_back(trunk_from, first[s]);
+    trunk_from = s + 1;
+  }
+  if (trunk_from < count()) trunk.stretches.emplace_back(trunk_from, count());
+}
+
+void SparseSymbolic::lay_out() {
+  for (int s = count() - 1; s >= 0; --s)
+    if (supernodes[s].parent != -1) supernodes[s].level = supernodes[supernodes[s].parent].level + 1;
   for (Supernode& node : supernodes) {
     node.panel = panels;
     panels += static_cast<Index>(node.columns) * node.front();
-    for (int c = node.last_child; c != -1; c = supernodes[c].previous_sibling) {
-      top[(node.level + 1) % 2] -= square(supernodes[c].rows);
-    }
-    Index& own = top[node.level % 2];
-    node.update = own;
-    own += square(node.rows);
-    updates[node.level % 2] = std::max(updates[node.level % 2], own);
+    if (!node.handed) continue;
+    node.update = handed;
+    handed += square(node.rows);
   }
+  for (Branch& branch : branches) lay_out(branch);
+  lay_out(trunk);
+}
+
+// Children are finished right before their parent: update matrices could live on one stack, if the parent's
+// could be put where the children's still are. Two stacks, for even and odd levels, avoid copies. The fronts
+// of the inverse are met parents first: each lies behind its parent's, over those of finished subtrees.
+void SparseSymbolic::lay_out(Branch& branch) {
+  Stacks& stacks = branch.stacks;
+  for (auto stretch = branch.stretches.rbegin(); stretch != branch.stretches.rend(); ++stretch)
+    for (int s = stretch->second - 1; s >= stretch->first; --s) {
+      Supernode& node = supernodes[s];
+      if (node.parent != -1 && !node.handed) {
+        const Supernode& parent = supernodes[node.parent];
+        node.inverse = parent.inverse + square(parent.front());
+      }
+      stacks.inverses = std::max(stacks.inverses, node.inverse + square(node.front()));
+    }
+  Index top[2] = {0, 0};
+  for (const auto& [begin, end] : branch.stretches)
+    for (int s = begin; s < end; ++s) {
+      Supernode& node = supernodes[s];
+      for (int c = node.last_child; c != -1; c = supernodes[c].previous_sibling)
+        if (!supernodes[c].handed) top[(node.level + 1) % 2] -= square(supernodes[c].rows);
+      if (node.handed) continue;
+      Index& own = top[node.level % 2];
+      node.update = own;
+      own += square(node.rows);
+      stacks.updates[node.level % 2] = std::max(stacks.updates[node.level % 2], own);
+    }
 }
 
 }  // namespace galvi

@@ -1,6 +1,7 @@
 // The part of a sparse factorisation that depends on the pattern alone.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "numeric/sparse_ordering.h"
@@ -24,6 +25,8 @@ struct Supernode {
   Index panel = 0;        // where it starts
   Index update = 0;       // where its update matrix (r x r) starts on the stack of its level's parity
   Index inverse = 0;      // where its front of the inverse starts on the stack
+  bool handed = false;    // the root of a branch: its update matrix, and its part of the inverse, start at `update` in
+                          // what branches hand over
 
   int front() const { return columns + rows; }
   /// Loops are faster than calls of the backend.
@@ -33,6 +36,18 @@ struct Supernode {
 /// values[value] of A belongs to (row, column) of a front, column < w and row >= column.
 struct FrontEntry {
   int value, row, column;
+};
+
+/// The stacks of some supernodes: sizes of those of updates, for levels of each parity, and of that of inverses.
+struct Stacks {
+  Index updates[2] = {0, 0};
+  Index inverses = 0;
+};
+
+/// Subtrees that one thread takes, one after the other. Which these are depends on the pattern alone.
+struct Branch {
+  std::vector<std::pair<int, int>> stretches;  // of supernodes
+  Stacks stacks;
 };
 
 struct SparseSymbolic {
@@ -45,15 +60,21 @@ struct SparseSymbolic {
   std::vector<int> rows;              // below each supernode, ascending, in the order of elimination
   std::vector<int> row_in_parent;     // where each of these is in the parent's front
   std::vector<FrontEntry> entries;    // of A, supernode after supernode
-  Index panels = 0;  // sizes of all panels, of each stack of updates and of that of inverses
-  Index updates[2] = {0, 0};
-  Index inverses = 0;
+  std::vector<Branch> branches;       // none where the matrix is small
+  Branch trunk;                       // what is left
+  Index panels = 0;                   // the size of all panels
+  Index handed = 0;                   // and of what branches hand over
+
+  /// Multiply-adds: column k of a front has k fewer rows than the first.
+  double work(const Supernode& node) const;
 
   int count() const { return static_cast<int>(supernodes.size()); }
 
  private:
   void fill_fronts(const SparseMatrix& full);
+  void find_branches();
   void lay_out();
+  void lay_out(Branch& branch);
 };
 
 }  // namespace galvi

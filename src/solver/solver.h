@@ -150,6 +150,9 @@ class Solver {
   virtual Vector apply_squared_covariance(const Vector& x) const = 0;  // (V o V) x
   /// The distance of a point with gradient residuals r = dE/dm - alpha and d = lambda + 2 dE/dv.
   virtual Distance distance(const Vector& r, const Vector& d) const = 0;
+  /// Whether distance() is only a bound, and estimate_distance() is near the exact expressions and cheaper.
+  virtual bool estimates_distance() const { return false; }
+  virtual Distance estimate_distance(const Vector& r, const Vector& d) const { return distance(r, d); }
   /// Columns of V.   N x rows.size()
   virtual Matrix covariance(const std::vector<Index>& rows) const = 0;
   /// Visits the sites one after the other, in the order that suits the solver, lambda_n += change(n, v_n) with v_n

@@ -9,7 +9,9 @@
 // the border's Schur complement adds a correction of low rank. The prior is the same object with Lambda = 0.
 // A field whose null space has a prior of its own (the slope of rw2) supplies it as columns. Rows with
 // negative lambda join the border where A' has no factor although the constraints make the posterior proper.
-// Distances of more than 200 rows are bounds: d' (C o V) d <= sum d_n^2 C_nn / lambda_n, and Cauchy's.
+// Distances of more than 200 rows are bounds: d' (C o V) d <= sum d_n^2 C_nn / lambda_n, and Cauchy's. They are thousands
+// of times too large, and C_nn may take a factorisation: while hyperparameters move, estimates of the same expressions
+// decide when inference stops.
 //
 // dense_columns has all whitened columns by chunks (shared with the projected solver), field_stack all fields
 // as one z, bordered_factor is M at one lambda, sparse.cpp has the verbs, sparse_gradient and
@@ -25,7 +27,12 @@ namespace galvi {
 
 class SparseSolver final : public Solver {
  public:
-  SparseSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design);
+  /// What a factor may take: 10 GB with its inverse, and ten minutes or so each time.
+  static constexpr FactorSize affordable{6e8, 1e13};
+
+  /// Throws std::length_error, with what to do instead, where the factor would be larger than `most`.
+  SparseSolver(Context& context, std::shared_ptr<Prior> prior, std::shared_ptr<const DesignRows> design,
+               FactorSize most = affordable);
 
   std::string name() const override { return "sparse"; }
   std::string latent_words() const override { return "a field"; }
@@ -51,6 +58,9 @@ class SparseSolver final : public Solver {
   Vector apply_squared_covariance(const Vector& x) const override;
   /// For more than a few rows these are upper bounds of both, which vanish with them at the optimum.
   Distance distance(const Vector& r, const Vector& d) const override;
+  bool estimates_distance() const override { return rows_ > most_dense_each_iteration; }
+  /// Traces by products with fixed random signs (Hutchinson 1990).
+  Distance estimate_distance(const Vector& r, const Vector& d) const override;
   Matrix covariance(const std::vector<Index>& rows) const override;
   void sweep(const SiteChange& change) override;
   Matrix whitened_design() const override;
@@ -74,7 +84,7 @@ class SparseSolver final : public Solver {
     Matrix z, beta;  // L x k, q x k
   };
 
-  static bool too_large(const FactorSize& size);
+  bool too_large(const FactorSize& size) const { return size.entries > most_.entries || size.work > most_.work; }
   BorderedFactor factor_at(const Vector& lambda) const;
   void use(const Vector& lambda);
   Latent project(const Vector& x) const;          // W' x
@@ -126,6 +136,7 @@ class SparseSolver final : public Solver {
   /// Var(w'u) for rows w, of all terms or of term t.
   Vector variances_of(const DesignRows& others, Index t, const SparseRows& W, const Matrix& dense) const;
 
+  const FactorSize most_;
   FieldStack fields_;
   DenseColumns columns_;
   SparseCholesky symbolic_;

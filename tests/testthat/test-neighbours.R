@@ -307,6 +307,49 @@ test_that("hyperparameters learned from many places start on clusters of them an
   expect_true(is.finite(bound_at(part, part$hyper$value)$elbo))
 })
 
+test_that("estimates of the distance are near the exact one, where bounds are far", {
+  set.seed(5)
+  n <- 400
+  d <- data.frame(x1 = runif(n), x2 = runif(n))
+  d$y <- rpois(n, exp(1 + sin(9 * d$x1)))
+  model <- prepare_model(y ~ 0 + gp(x1, x2, kernel = matern32(1, 0.2), neighbours = 8), d, poisson())$model
+  lambda <- rexp(n)
+  r <- rnorm(n, 0, 0.1)
+  by_variance <- rnorm(n, 0, 0.1)
+  dense <- probe_distance(with_solver(model, "dense_kernel"), lambda, r, by_variance, FALSE)
+  expect_equal(probe_distance(with_solver(model, "dense_kernel"), lambda, r, by_variance, TRUE), dense)
+  # two vectors of random signs estimate traces of 400 x 400 matrices
+  expect_close(probe_distance(model, lambda, r, by_variance, TRUE) / dense, c(1, 1), 0.2)
+  expect_true(all(probe_distance(model, lambda, r, by_variance, FALSE) > 3 * dense))
+})
+
+test_that("a factor that is too large is refused before it is made, with smaller settings", {
+  d <- neighbour_rows()
+  model <- prepare_model(y ~ gp(x1, x2, kernel = matern32(1, 0.5), neighbours = 6), d, poisson())$model
+  size <- probe_sparse_limit(model, Inf, Inf)
+  expect_identical(probe_sparse_limit(model, size[1], size[2]), size)
+  for (most in list(size - c(1, 0), size - c(0, 1))) {
+    expect_error(
+      probe_sparse_limit(model, most[1], most[2]),
+      "factor of 37 nodes would have .* numbers and take .* multiplications at every step.*fewer `neighbours`.*inducing = 5000"
+    )
+  }
+})
+
+test_that("an analysis of too many neighbours stops before it starts", {
+  # as the memory of a fit is predicted, from the nodes and their neighbours
+  model <- function(n, m) {
+    near <- list(places = matrix(0, n, 2), neighbours = matrix(0L, n, m), between = FALSE)
+    own <- list(type = "neighbours", label = "gp(x, z)", neighbours = near)
+    new_model(numeric(n), list(own), numeric())
+  }
+  few <- fit_size(model(1000L, 10L))
+  many <- fit_size(model(1000L, 40L))
+  expect_gt(many$bytes, few$bytes)
+  expect_silent(check_size(few, 1e10))
+  expect_error(check_size(many, 1e6), "fewer `neighbours` or nodes", class = "galvi_error_size")
+})
+
 test_that("bad input is refused by name", {
   d <- neighbour_rows()
   refused <- function(formula, what, class = "galvi_error_argument") {
@@ -320,6 +363,9 @@ test_that("bad input is refused by name", {
   refused(y ~ gp(x1, x2, neighbours = 5, kernel = linear()), "leave `neighbours` out")
   refused(y ~ gp(x1, x2, neighbours = 5, inducing = 9, approximation = "fitc"), "leave `approximation` out")
   refused(y ~ gp(x1, neighbours = 5) + gp(x2), "`gp\\(x1\\)` has `neighbours`", "galvi_error_formula")
+  refused(y ~ gp(x1, g, neighbours = 5), "g", "galvi_error")
+  # on a line, and by factors' numbers
+  expect_true(is.finite(galvi(y ~ gp(x1, neighbours = 3), d, poisson(), hyper = "fixed")$elbo))
   one <- galvi(y ~ gp(x1, x2, neighbours = 5), d[1, ], poisson(), hyper = "fixed")
   expect_true(is.finite(one$elbo))
   same <- galvi(y ~ gp(x1, x2, neighbours = 5), d[rep(1, 9), ], poisson(), hyper = "fixed")
@@ -336,6 +382,11 @@ test_that("a full process of several inputs over many rows suggests neighbours",
   both <- "gp(x, z, neighbours = 20) and gp(x, z, inducing = 200) are"
   expect_message(inform_slow_fit(full(3001)), both, fixed = TRUE)
   expect_message(inform_slow_fit(full(2500)), "hours|minutes|seconds")
+  # and so does the error where memory is short
+  expect_error(
+    check_size(fit_size(full(3001)), 1e6), "Use nearest neighbours, gp(x, z, neighbours = 20), inducing points,",
+    fixed = TRUE, class = "galvi_error_size"
+  )
 })
 
 test_that("neighbours are renewed by the lengthscales that were learned, and the fit keeps them", {

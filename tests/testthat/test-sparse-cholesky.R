@@ -137,6 +137,28 @@ test_that("results do not depend on the number of threads", {
   }
 })
 
+test_that("branches of the tree on threads have the factor of one thread, and failures", {
+  # enough work for branches: a trunk of one dense front, with small trees below it, and lattices of their own
+  set.seed(7)
+  A <- precision_on(random_graph(1000, 8))
+  B <- precision_on(block_diagonal(lattice(20, 20, diagonals = TRUE), random_graph(700, 8), none(3)))
+  for (M in list(A, B)) {
+    right <- matrix(rnorm(nrow(M) * 3), nrow(M))
+    one <- probe(M, B = right)[[1]]
+    expect_identical(probe(M, B = right, threads = 2L)[[1]], one)
+    inverse <- solve(M)
+    expect_close(one$log_det, as.numeric(determinant(M)$modulus))
+    expect_close(one$solve, inverse %*% right)
+    expect_close(one$inverse, inverse[M != 0 & lower.tri(M, diag = TRUE)])
+    expect_identical(one$factorisations, 1L)
+    for (k in c(5, nrow(M) %/% 2)) {
+      indefinite <- M
+      indefinite[k, k] <- -1
+      expect_null(probe(indefinite, B = right, threads = 2L)[[1]])
+    }
+  }
+})
+
 test_that("a factorisation can be interrupted and its pattern is checked", {
   call <- function(i, j, n = 3, stop_at = -1) {
     probe_sparse_cholesky(n, i, j, matrix(1, length(i), 1), diag(n), stop_at = stop_at)

@@ -5,7 +5,10 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "fit/choose.h"
+#include "hyper/projected_newton.h"
+#include "hyper/site_path.h"
 #include "numeric/backend.h"
+#include "solver/sparse.h"
 
 using namespace galvi;
 
@@ -97,4 +100,67 @@ Rcpp::List probe_data_fields(Rcpp::List model, Rcpp::IntegerVector places, int c
     out[name] = to_r(Matrix(field.template cast<double>()));
   }, some);
   return out;
+}
+
+// The distance of a model's first solver at the sites lambda from the optimum, with residuals r and d: gap_bound and
+// squared_norm, by bounds or estimates
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector probe_distance(Rcpp::List model, Rcpp::NumericVector lambda, Rcpp::NumericVector r,
+                                   Rcpp::NumericVector d, bool estimate) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor};
+  const PredictorSpec spec = predictors_from_list(context, model).at(0);
+  spec.prior->update(hyper_from_list(model).values());
+  auto solver = make_solver(spec.solver, context, spec.prior, designs_from_list(model).at(spec.design));
+  solver->refresh();
+  solver->factorise(from_r(lambda));
+  const Vector by_mean = from_r(r), by_variance = from_r(d);
+  const Distance out =
+      estimate ? solver->estimate_distance(by_mean, by_variance) : solver->distance(by_mean, by_variance);
+  return Rcpp::NumericVector::create(out.gap_bound, out.squared_norm);
+}
+
+// The sparse solver of a model's first predictor where its factor may have so many numbers and take so many
+// multiply-adds: what the factor takes
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector probe_sparse_limit(Rcpp::List model, double entries, double work) {
+  RMonitor monitor(R_NilValue);
+  Context context{backend("auto"), monitor};
+  const PredictorSpec spec = predictors_from_list(context, model).at(0);
+  const auto design = designs_from_list(model).at(spec.design);
+  const SparseSolver solver(context, spec.prior, design, {entries, work});
+  const FactorSize size = SparseCholesky(FieldStack(*spec.prior, *design).pattern()).size();
+  return Rcpp::NumericVector::create(size.entries, size.work);
+}
+
+// minimise_from_hessian() of the function f(x), whose value has the attribute "gradient": x, value, evaluations, converged
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_from_hessian(Rcpp::Function f, Rcpp::NumericVector start, Rcpp::NumericMatrix hessian,
+                              Rcpp::NumericVector lower, Rcpp::NumericVector upper) {
+  const Objective objective = [&](const Vector& x, Vector& gradient) {
+    const Rcpp::NumericVector found = f(to_r(x));
+    gradient = from_r(Rcpp::NumericVector(found.attr("gradient")));
+    return static_cast<double>(found[0]);
+  };
+  LbfgsControl control;
+  control.gradient_tolerance = 1e-6;
+  control.max_step = 4;
+  const LbfgsResult out =
+      minimise_from_hessian(objective, from_r(start), from_r(hessian), from_r(lower), from_r(upper), control);
+  return Rcpp::List::create(Rcpp::_["x"] = to_r(out.x), Rcpp::_["value"] = out.value,
+                            Rcpp::_["evaluations"] = out.evaluations, Rcpp::_["converged"] = out.converged);
+}
+
+// Sites that SitePath extrapolates to `at`, from those found at the columns of x, the last of them the best so far
+// [[Rcpp::export(rng = false)]]
+Rcpp::List probe_site_path(Rcpp::NumericMatrix x, Rcpp::List lambda, Rcpp::List b, Rcpp::NumericVector at) {
+  SitePath path;
+  const Matrix places = from_r(x);
+  Start last;
+  for (Index i = 0; i < places.cols(); ++i) {
+    last = Sites{from_r(Rcpp::NumericMatrix(lambda[i])), from_r(Rcpp::NumericMatrix(b[i]))};
+    path.add(places.col(i), last, true);
+  }
+  const Sites found = std::get<Sites>(path.start_at(from_r(at), last));
+  return Rcpp::List::create(Rcpp::_["lambda"] = to_r(found.lambda), Rcpp::_["b"] = to_r(found.b));
 }

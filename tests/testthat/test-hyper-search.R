@@ -1,0 +1,52 @@
+# The search for hyperparameters from a guess of the Hessian, and where each of its inferences starts.
+
+with_gradient <- function(value, gradient) structure(value, gradient = gradient)
+
+test_that("a search from a guess of the Hessian ends at the minimum, inside and at bounds", {
+  H <- matrix(c(300, 250, 250, 290), 2)
+  quadratic <- function(x) with_gradient(sum(x * (H %*% x)) / 2, drop(H %*% x))
+  wide <- c(10, 10)
+  # Newton's step where the guess is right
+  right <- probe_from_hessian(quadratic, c(1, -2), H, -wide, wide)
+  expect_true(right$converged)
+  expect_identical(right$evaluations, 2L)
+  expect_close(right$x, c(0, 0), 1e-8)
+  # few more where it is off by factors, and where the function is not quadratic
+  for (guess in list(H / 10, H * 10, diag(2), diag(c(1e4, 1)))) {
+    found <- probe_from_hessian(quadratic, c(1, -2), guess, -wide, wide)
+    expect_true(found$converged)
+    expect_lt(found$evaluations, 25)
+    expect_close(found$x, c(0, 0), 1e-6)
+  }
+  curved <- function(x) {
+    r <- c(10 * (x[2] - x[1]^2), 1 - x[1])
+    with_gradient(sum(r^2), c(-40 * x[1] * r[1] - 2 * r[2], 20 * r[1]))
+  }
+  expect_close(probe_from_hessian(curved, c(-1, 1), diag(2), -wide, wide)$x, c(1, 1), 1e-5)
+  # the minimum over x[1] >= 0.5 is at its bound
+  bounded <- probe_from_hessian(quadratic, c(1, -2), H, c(0.5, -10), wide)
+  expect_true(bounded$converged)
+  expect_close(bounded$x, c(0.5, -0.5 * 250 / 290), 1e-6)
+  # where there is no value, steps are shortened
+  walled <- function(x) if (x[1] < -0.1) with_gradient(Inf, c(0, 0)) else quadratic(x)
+  expect_close(probe_from_hessian(walled, c(1, -2), H / 3, -wide, wide)$x, c(0, 0), 1e-6)
+})
+
+test_that("sites are extrapolated linearly, never far", {
+  x <- cbind(c(0, 0), c(0.1, 0), c(0, 0.1))
+  b <- lapply(1:3, function(i) matrix(1:5 + x[1, i] - 3 * x[2, i]))
+  lambda <- lapply(1:3, function(i) matrix(2 + 1:5 * x[1, i] + x[2, i]))
+  at <- c(0.05, 0.12)
+  found <- probe_site_path(x, lambda, b, at)
+  # but for the penalty on the coefficients
+  expect_close(found$b, matrix(1:5 + at[1] - 3 * at[2]), 1e-2)
+  expect_close(found$lambda, matrix(2 + 1:5 * at[1] + at[2]), 1e-2)
+  # from the last point, where the move is longer than those before
+  expect_identical(probe_site_path(x, lambda, b, c(5, 5)), list(lambda = lambda[[3]], b = b[[3]]))
+  # precisions stay positive
+  steep <- lapply(1:3, function(i) matrix(1 - 9.9 * x[1, i], 5))
+  expect_true(all(probe_site_path(x, steep, b, c(0.3, 0))$lambda >= 0.5))
+  # negative ones are not extrapolated
+  negative <- lapply(lambda, `-`)
+  expect_identical(probe_site_path(x, negative, b, at)$lambda, negative[[3]])
+})
