@@ -26,6 +26,30 @@
 #' up to 300 levels or nodes, with `by`, and for several such terms of the same input; beside processes of other
 #' inputs, or with many states for few rows, the process is a full one.
 #'
+#' **Several outputs.** `gp(t, by = g, share = R)` is the linear model of coregionalisation (Journel and Huijbregts, 1978;
+#' Alvarez, Rosasco and Lawrence, 2012), a multi-output Gaussian process: the function of level j of the factor `g` is
+#' f_j(t) = a_j1 u_1(t) + ... + a_jR u_R(t), where the levels share R independent processes u_r of variance 1, and the
+#' loadings a_jr are learned. So what is observed of one output tells of the others: a stretch in which one is missing is
+#' filled in by those that were observed. Data are in long form, a row for each value of an output; outputs need not be
+#' observed at the same inputs. The covariance of f_j(x) and f_k(z) is the sum of a_jr a_kr k_r(x, z).
+#' * Each process has a lengthscale of its own, named `gp(t, by = g, share = 2)[1].lengthscale`. With `by_hyper =
+#'   "shared"` all have the same, which is the intrinsic coregionalisation model (ICM). Variances in the kernel are not
+#'   learned: the loadings have the scale. In a sum of kernels that is so of the first part's.
+#' * Loadings are hyperparameters such as `gp(t, by = g, share = 2).loading[a,1]` for level a and process 1, in
+#'   `fit$hyper` with limits of intervals. Learning starts where the levels' means over cells of the inputs vary together.
+#'   A prior is typed as in `prior = list(loading = normal(0, 1))`. The sign of a process is arbitrary, and processes with
+#'   the same kernel may be rotated: the loadings above the diagonal are then fixed at zero, which leaves the model as it
+#'   is.
+#' * [`loadings(fit)`][galvi-factors] is the matrix of levels x processes, along its principal axes where processes have
+#'   the same kernel. What no rotation changes are the functions' covariances, the sum of a_jr a_kr k_r(x, x): they are
+#'   its attributes `covariance`, `stddev` and `correlation`, and `summary()` shows them.
+#' * The functions are not centred, as each is a sum of processes that numbers multiply. Outputs' levels are fixed
+#'   effects: `y ~ g + gp(t, by = g, share = 2)`.
+#' * `gp(t, by = g, share = 2) + gp(t, by = g)` adds what an output has of its own.
+#'
+#' A series with a Markov kernel has states as above, R times as many. Otherwise covariances are full, or there are
+#' `inducing` points, which all processes share; `neighbours` is not possible.
+#'
 #' **Several terms** add up. If one term is a full `gp()` and not a Markov process, the sum of the covariances of all
 #' terms is a dense matrix of N x N for N observations. A `gp()` whose kernel consists of [linear()] and [constant()]
 #' only is a finite set of columns and never N x N, with or without `inducing`.
@@ -78,6 +102,10 @@
 #'   two or more inputs. With `inducing` beside it the nodes are fewer than the places: so many places spread evenly over
 #'   all, or those that `inducing` gives. Each row is then given its nearest nodes, and the evidence is a bound, as with
 #'   inducing points; nodes are not moved. Give `neighbours` to every `gp()` of a formula or to none.
+#' @param share NULL (the default) for functions that are independent between levels of a factor `by`; else how many
+#'   processes the levels share, at most as many as there are levels, see Several outputs. A matrix, levels x processes,
+#'   gives starting values of the loadings, and [fixed()] of one fixes them; its rows are matched by name if it has row
+#'   names.
 #' @return No value. `gp()` is only valid inside a formula.
 #' @section Errors:
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
@@ -100,6 +128,11 @@
 #' Datta, A., Banerjee, S., Finley, A. O. and Gelfand, A. E. (2016). Hierarchical nearest-neighbor Gaussian process models
 #' for large geostatistical datasets. *Journal of the American Statistical Association* 111, 800-812.
 #'
+#' Journel, A. G. and Huijbregts, C. J. (1978). *Mining Geostatistics*. Academic Press.
+#'
+#' Alvarez, M. A., Rosasco, L. and Lawrence, N. D. (2012). Kernels for vector-valued functions: a review. *Foundations and
+#' Trends in Machine Learning* 4, 195-266.
+#'
 #' Vecchia, A. V. (1988). Estimation and model identification for continuous spatial processes. *Journal of the Royal
 #' Statistical Society B* 50, 297-312.
 #'
@@ -116,6 +149,13 @@
 #' # a function for each level of a factor; the levels' means are fixed effects
 #' galvi(len ~ supp + gp(dose, by = supp), data = ToothGrowth)
 #'
+#' # two outputs that share a process: the second half of one is filled in by the other
+#' lungs <- data.frame(month = 1:72, sex = rep(c("men", "women"), each = 72), deaths = c(mdeaths, fdeaths))
+#' part <- lungs[lungs$sex == "men" | lungs$month <= 36, ]
+#' both <- galvi(log(deaths) ~ sex + gp(month, by = sex, share = 1, kernel = matern32()), data = part)
+#' loadings(both)
+#' predict(both, data.frame(month = 48:50, sex = "women"), interval = "credible")
+#'
 #' # sparse: eight inducing points
 #' sparse <- galvi(dist ~ gp(speed, inducing = 8), data = cars)
 #' predict(sparse, data.frame(speed = c(10, 20)), interval = "credible")
@@ -125,7 +165,7 @@
 #' predict(near, data.frame(long = 180, lat = -20), interval = "credible")
 #' @export
 gp <- function(..., kernel = se(), by = NULL, by_hyper = c("each", "shared"), inducing = NULL, scale = FALSE,
-               approximation = c("variational", "fitc"), center = TRUE, neighbours = NULL) {
+               approximation = c("variational", "fitc"), center = TRUE, neighbours = NULL, share = NULL) {
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
@@ -151,12 +191,14 @@ parse_term.gp_term <- function(spec, call, env) {
   inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
   neighbours <- if (!is.null(options$neighbours)) check_neighbours(gp_option(options, "neighbours", env))
   if (is_finite_kernel(kernel)) inducing <- NULL
+  share <- gp_share(options, kernel, env, call)
   check_neighbour_options(complete_spec(spec, list(
     inputs = inputs, by = by, by_hyper = by_hyper, variables = c(inputs, by), kernel = kernel,
     kernel_call = options$kernel, inducing = inducing,
     approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
-    center = gp_center(options, kernel, env, call), neighbours = neighbours
+    center = if (is.null(share)) gp_center(options, kernel, env, call) else FALSE, neighbours = neighbours,
+    share = share
   )), call)
 }
 
@@ -255,6 +297,7 @@ design_term.gp_term <- function(spec, frame, context) {
     input_facts(frame[[variable_name(input)]], variable_name(input))
   })
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
+  if (!is.null(spec$share)) check_sharing(spec)
   block <- input_block(spec, frame)
   spec$variable <- block$variable
   spec$input_names <- block$names
@@ -287,7 +330,9 @@ design_term.gp_term <- function(spec, frame, context) {
     ))
   } else {
     kernels <- for_copies(function(inputs, register) {
-      kernel_spec(spec$kernel, inputs, register, context$default_variance)
+      if (is.null(spec$share)) return(kernel_spec(spec$kernel, inputs, register, context$default_variance))
+      # the loadings have the scale
+      kernel_spec(spec$kernel, inputs, register, 1, free = FALSE)
     })
     rows <- c(list(inputs = inputs$matrix), by)
     spec$center <- centres(spec, rows, context)
@@ -302,6 +347,11 @@ design_term.gp_term <- function(spec, frame, context) {
     if (!is.null(spec$inducing)) {
       points <- register_points(spec, starting_points(spec, inputs, context$start), inputs, context)
       terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))
+    }
+    if (!is.null(spec$share)) {
+      at <- register_loadings(spec, context)
+      spec$started <- context$registry$table()$value[at]
+      terms <- lapply(terms, function(term) c(replace(term, "type", shared_type(term$type)), list(loadings = at)))
     }
     if (!is.null(spec$neighbours)) {
       scale <- distance_scale(kernels[[1L]][[1L]], ncol(inputs$matrix), context$registry$table()$value)
@@ -335,9 +385,10 @@ settle_chains <- function(built) {
   if (!any(chains)) return(built)
   of <- built[chains]
   same <- function(part) all(vapply(of, function(b) identical(b$rows[[part]], of[[1L]]$rows[[part]]), NA))
+  apart <- same("group") && !any(vapply(of, function(b) !is.null(b$spec$share), NA))
   states <- sum(vapply(of, function(b) {
-    levels <- if (same("group")) 1L else max(1L, length(b$spec$by_levels))
-    state_dimension(b$spec$kernel) * levels
+    processes <- if (!is.null(b$spec$share)) b$spec$share$count else if (apart) 1L else length(b$spec$by_levels)
+    state_dimension(b$spec$kernel) * max(1L, processes)
   }, 1))
   nodes <- sum(vapply(built, function(b) {
     if (!fact("term", b$term$type, "fields")) return(0)
@@ -347,12 +398,21 @@ settle_chains <- function(built) {
   cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
   if (same("inputs") && cheaper && nodes <= most_nodes_beside) return(built)
   built[chains] <- lapply(of, function(b) {
-    b$term$type <- "kernel"
-    b$per_class <- lapply(b$per_class, replace, "type", "kernel")
+    b$term <- as_full_term(b$term)
+    b$per_class <- lapply(b$per_class, as_full_term)
     b
   })
   built
 }
+
+#' A process by the covariance of its rows, where it may have been by states
+#' @noRd
+as_full_term <- function(term) {
+  replace(term, "type", if (is.null(term$loadings)) "kernel" else shared_type("kernel"))
+}
+
+# The type of a term whose processes are shared.
+shared_type <- function(type) c(kernel = "shared", chain = "shared_chain", inducing = "shared_inducing")[[type]]
 
 # More levels with hyperparameters of their own than this are worth a word.
 most_copies <- 20L
@@ -365,6 +425,11 @@ most_copies <- 20L
 gp_copies <- function(spec, inputs, group) {
   levels <- spec$by_levels
   if (is.null(levels) && identical(spec$by_hyper, "each")) stop_each(spec$label)
+  # one for each process, over all rows
+  if (!is.null(spec$share) && spec$share$count > 1L && !identical(spec$by_hyper, "shared")) {
+    return(lapply(seq_len(spec$share$count), function(r) list(inputs = inputs, suffix = sprintf("[%d]", r))))
+  }
+  if (!is.null(spec$share)) return(list(list(inputs = inputs, suffix = "")))
   if (length(levels) < 2L || identical(spec$by_hyper, "shared")) {
     return(list(list(inputs = inputs, suffix = "")))
   }

@@ -83,6 +83,7 @@ struct TermSpec {
   InducingSpec inducing;
   NeighbourSpec neighbours;
   FactorsSpec factor;
+  Eigen::MatrixXi loadings;  // J x R, positions in the table: of shared processes, see prior/loadings.h
 };
 
 /// A symmetric n x n weight matrix G that is never stored whole: its tiles and its products.
