@@ -132,7 +132,7 @@ register_points <- function(spec, points, inputs, context) {
   at <- context$registry$add(spec$label, "inducing", entry, value - 10, value + 10, "identity")
   list(
     coordinates = at, centre = centre, scale = scale,
-    groups = if (is.null(spec$share)) max(1L, length(spec$by_levels)) else 1L,
+    groups = if (is.null(spec$share)) max(1L, length(spec$by_levels)) else spec$share$count,
     jitter = context$inducing_jitter
   )
 }

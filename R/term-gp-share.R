@@ -50,7 +50,9 @@ has_held_setting <- function(kernel) {
 
 # ---- design ----
 
-check_sharing <- function(spec) {
+#' @param level Of the rows that count.
+#' @noRd
+check_sharing <- function(spec, level) {
   levels <- spec$by_levels
   name <- variable_name(spec$by)
   if (is.null(levels)) {
@@ -63,6 +65,13 @@ check_sharing <- function(spec) {
     stop_galvi("argument", sprintf(
       "`share` of %s is %d: `%s` has %d level%s, and so many processes are the most.", spec$label, share$count, name,
       length(levels), if (length(levels) == 1L) "" else "s"
+    ))
+  }
+  empty <- setdiff(seq_along(levels), level)
+  if (length(empty)) {
+    stop_galvi("data", sprintf(
+      "%s: `%s` has no rows of %s, so that the loadings are not known: leave the level out, as droplevels() does.",
+      spec$label, name, quote_names(levels[empty], "\"", 5L)
     ))
   }
   rows <- rownames(share$start)
@@ -109,7 +118,8 @@ rotates <- function(spec) identical(spec$by_hyper, "shared")
 
 # Of a matrix of loadings those with the same products and zeros above the diagonal.
 without_rotation <- function(A) {
-  L <- t(qr.R(qr(t(A), LAPACK = FALSE)))[, seq_len(ncol(A)), drop = FALSE]
+  # tol = 0: the levels keep their order
+  L <- t(qr.R(qr(t(A), tol = 0)))[, seq_len(ncol(A)), drop = FALSE]
   sign <- ifelse(diag(L) < 0, -1, 1)
   L <- L * rep(sign, each = nrow(L))
   replace(L, upper.tri(L), 0)

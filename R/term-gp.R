@@ -110,7 +110,8 @@
 #' @section Errors:
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
 #' `inducing` or `neighbours`; `galvi_error_kernel` if `kernel` is not a kernel; `galvi_error_argument` for other
-#' arguments that are not as described; `galvi_error_data` for inputs of a wrong type or not finite;
+#' arguments that are not as described; `galvi_error_data` for inputs of a wrong type or not finite, and for levels without
+#' rows that share processes;
 #' `galvi_error_method` if `approximation = "fitc"` is combined with a method that cannot average the likelihood;
 #' `galvi_error_size` if the full process, or the sparse factor of one with `neighbours`, needs more memory than there
 #' is, or hours for each step; `galvi_error_newdata` if a factor in `newdata` has a new level.
@@ -297,7 +298,6 @@ design_term.gp_term <- function(spec, frame, context) {
     input_facts(frame[[variable_name(input)]], variable_name(input))
   })
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
-  if (!is.null(spec$share)) check_sharing(spec)
   block <- input_block(spec, frame)
   spec$variable <- block$variable
   spec$input_names <- block$names
@@ -309,6 +309,7 @@ design_term.gp_term <- function(spec, frame, context) {
   own <- spec$kernel$per_class && length(context$latents)
   owners <- if (own) sprintf("%s[%s]", spec$label, context$latents) else spec$label
   by <- by_rows(spec, frame)
+  if (!is.null(spec$share)) check_sharing(spec, by$group[context$weights > 0])
   copies <- gp_copies(spec, inputs, by$group)
   # one for each owner, with one for each copy
   for_copies <- function(make) {

@@ -250,6 +250,8 @@ test_that("wrong input is refused with what is accepted", {
       class = "galvi_error_argument")
   }
   expect_error(fit(y ~ gp(t, by = g, share = 4)), "has 3 levels", class = "galvi_error_argument")
+  d$more <- factor(d$g, c("a", "b", "c", "none"))
+  expect_error(galvi(y ~ gp(t, by = more, share = 2), d), "no rows of \"none\"", class = "galvi_error_data")
   expect_error(fit(y ~ gp(t, share = 2)), "needs `by`", class = "galvi_error_argument")
   expect_error(fit(y ~ gp(t, by = z, share = 2)), "by = factor\\(z\\)", class = "galvi_error_argument")
   expect_error(fit(y ~ gp(t, by = g, share = 2, neighbours = 3)), "inducing", class = "galvi_error_argument")
