@@ -29,6 +29,12 @@ contribution_of_rows <- function(model, q, gradient) {
     .Call(`_galvi_contribution_of_rows`, model, q, gradient)
 }
 
+#' The linear predictor of each row, less its offset, from the response alone; of models with one
+#' @noRd
+starting_predictor <- function(model) {
+    .Call(`_galvi_starting_predictor`, model)
+}
+
 #' Loadings (p x d) and effects (p x q) of term `t` of the first predictor, from the response alone
 #' @noRd
 start_factors <- function(model, t) {

@@ -256,6 +256,7 @@ entry_element <- function(value, parameter) {
 typed_entry <- function(found, quantity, transform, standing) {
   shown <- sprintf("prior$%s", found$shown)
   value <- found$value
+  if (quantity == "loading") return(loading_entry(value, shown, standing))
   if (transform != "log") {
     if (transform %in% c("logit", "atanh") && is.numeric(value)) value <- fixed(value)
     if (transform %in% c("logit", "atanh")) return(as_share(value, shown, transform))
@@ -281,8 +282,25 @@ typed_entry <- function(found, quantity, transform, standing) {
   entry
 }
 
-# A variance, a standard deviation or another positive number? Variances are called so; an sd may also be a scale.
+# Loadings may have any sign.
+loading_entry <- function(value, shown, standing) {
+  if (is_normal(value) && is.numeric(value$sd) && is.finite(value$sd)) {
+    return(list(value = standing$value, learned = standing$learned, prior = unclass(value)))
+  }
+  if (is_fixed(value)) value <- value$value
+  if (is.numeric(value) && length(value) == 1L && is.finite(value)) {
+    return(list(value = as.numeric(value), learned = FALSE, prior = NULL))
+  }
+  stop_galvi("prior", sprintf(
+    "`%s` must be normal() with a number as sd, or a number that the loading is fixed at, not %s.", shown,
+    if (is_value(value)) format(value) else describe(value)
+  ))
+}
+
+# A loading, a variance, a standard deviation or another positive number? Variances are called so; an sd may also be a
+# scale.
 quantity_of <- function(parameter, sd) {
+  if (startsWith(parameter, "loading[")) return("loading")
   if (sd || grepl("^sd(\\.|$)", parameter)) "sd" else if (grepl("(^|\\.)variance(\\[|$)",
     parameter)) "variance" else "other"
 }

@@ -44,7 +44,7 @@
 #'   \item{`mesh`}{the meshes of [spde()] terms, named by term, as [galvi_mesh()] makes them.}
 #'   \item{`factors`, `loadings`}{for [rr()] and [responses()]: a list with `loadings` (items x d), `effects` (items x
 #'     q), `mean` (units x d) and `covariance` (d x d x units) of the factor scores; and the loadings as
-#'     [stats::loadings()] finds them.}
+#'     [stats::loadings()] finds them, also those of `gp(share = )`, see [galvi-factors].}
 #'   \item{`notes`}{what the data do not determine: a list of list(`what`, `coefficients`, `text`, `said`), or NULL. See
 #'     the section on notes.}
 #'   \item{`starts`}{a data frame of all starts, if there were several.}
@@ -149,7 +149,7 @@ new_fit <- function(call, model, core, result) {
       hyper = hyper_table(core, result), inducing = fitted_points(model$design, core, result$hyper),
       mesh = fitted_meshes(model$design),
       factors = factors,
-      loadings = if (!is.null(factors)) structure(factors$loadings, class = c("galvi_loadings", "loadings")),
+      loadings = fitted_loadings(factors, shared_loadings(model$design, core, result$hyper)),
       elbo = result$elbo, log_prior = result$log_prior,
       trace = result$trace,
       convergence = c(

@@ -7,7 +7,8 @@
 #' @param register function(parameter, value, default, lower, upper, variance, learned, guessed, transform) that adds an
 #'   entry to the hyperparameter table and returns its position. `value` is the user's, or NULL; then learning starts at
 #'   `default`, or the entry is fixed there if `learned` is FALSE. `variance`: is the parameter a variance?
-#' @param learned Is the variance learned where the user gives none? If not, it is fixed.
+#' @param learned Is the kernel's variance learned where the user gives none? If not, it is fixed, and those of a sum's
+#'   other parts are relative to the first's.
 #' @return list(type, columns, hyper, constants, parts) and, of a custom kernel, its functions
 #' @noRd
 kernel_spec <- function(kernel, inputs, register, default_variance = 1, learned = TRUE) {
@@ -24,12 +25,12 @@ kernel_spec <- function(kernel, inputs, register, default_variance = 1, learned 
     count <- length(node$parts)
     if (is_sum(node)) {
       variances <- rep(variance / count, count)
-      free <- rep(TRUE, count)
+      free <- c(learned, rep(TRUE, count - 1L))
     } else {
       several <- vapply(node$parts, has_several_variances, NA)
       main <- if (any(several)) which(several)[1L] else 1L
       variances <- replace(rep(1, count), main, variance)
-      free <- several | seq_len(count) == main
+      free <- replace(several, main, learned)
     }
     parts <- lapply(seq_len(count), function(k) build(node$parts[[k]], variances[k], free[k]))
     list(type = node$type, columns = integer(), hyper = list(), constants = list(), parts = parts)

@@ -23,6 +23,7 @@
 #'   root of variance parameters, that is the standard deviation of the effects or of the noise, not the uncertainty of
 #'   the estimate;
 #' * `varcorr`: standard deviations and correlations of random effects, see [VarCorr.galvi()], or NULL;
+#' * `shared`: the loadings of each `gp(share = )`, see [gp()];
 #' * `joint`: TRUE if the coefficients come from a joint posterior of all classes (see [coef.galvi()]);
 #' * `note`: a sentence if posterior sds are too small (see [coef.galvi()]), or NULL;
 #' * `notes`: what the data do not determine, or what priors decide, see the section on notes in [galvi-fit]; or NULL;
@@ -65,6 +66,7 @@ print_model <- function(x, digits) {
   print_factors(x$factors, digits)
   print_thresholds(x$thresholds, digits)
   print_random(x$varcorr, digits)
+  print_shared(x$shared, digits)
   print_hyper(x$hyper[!x$random, ], x$thresholds, digits)
   left <- if (x$left_out) sprintf(" (%s left out for missing values)", format(x$left_out, big.mark = ","))
   cat("\n", format(x$nobs, big.mark = ","), if (x$nobs == 1L) " observation" else " observations", left, "; ",
@@ -189,6 +191,10 @@ of_random_effects <- function(fit) {
   fit$hyper$term %in% vapply(specs[which_can(specs, "grouped")], `[[`, "", "label")
 }
 
+#' Which hyperparameters are loadings of shared processes? Tables of the functions' covariances stand for them.
+#' @noRd
+is_loading <- function(hyper) startsWith(hyper$parameter, "loading[")
+
 #' As lme4 has them: standard deviations and correlations
 #' @noRd
 print_random <- function(covariances, digits) {
@@ -238,8 +244,9 @@ summary.galvi <- function(object, level = 0.95, ...) {
       method = object$method, expectation = object$expectation, backend = object$backend,
       coefficients = coefficients, thresholds = threshold_table(object),
       hyper = with_roots(hyper_at_level(object, level)), missing_limits = missing_limits(object),
-      random = of_random_effects(object),
+      random = of_random_effects(object) | is_loading(object$hyper),
       varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),
+      shared = shared_loadings(object$design, object$model, object$posterior$hyper),
       factors = if (!is.null(object$factors)) list(text = factor_lines(object), effects = object$factors$effects),
       notes = object$notes, note = if (!is.null(coefficients)) narrow_note(object), joint = is_coupled(object),
       uncertainty = uncertainty_line(object),

@@ -3,13 +3,20 @@
 #' Loadings, scores and plots of factor models
 #'
 #' Extract loadings and scores from a fit with latent factors ([rr()] or [responses()]), draw units and items together
-#' (a biplot), and compare numbers of factors.
+#' (a biplot), and compare numbers of factors. `loadings()` also has those of processes that outputs share,
+#' [`gp(share = )`][gp].
 #'
 #' @details
 #' `scores()` returns the posterior means of the scores of the units, and [stats::loadings()] the loadings of the items.
 #' Both are rotated to the principal axes of the loadings W = U D, where U has orthonormal columns and the singular
 #' values D are in decreasing order; the largest entry of each column of W is positive. In any such rotation the prior
 #' of the scores is N(0, I).
+#'
+#' Of `gp(by = g, share = R)` the rows of the loadings are levels of `g` and the columns processes, with attributes
+#' `covariance`, `stddev` and `correlation` of the levels' functions at equal inputs, averaged over the rows where the
+#' variance of a kernel is not constant. Processes with the same kernel are rotated to principal axes; others are as
+#' they are, because a rotation would mix their kernels. With several such terms, or factors beside them, `loadings()` is
+#' a list of matrices named by term.
 #'
 #' `biplot()` draws scores as points with names, and loadings as arrows, scaled by a common factor. Names of units that
 #' would hide others are left out.
@@ -131,7 +138,11 @@ print_factors <- function(factors, digits) {
 print.galvi_loadings <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.galvi_loadings)
   cat("\nLoadings:\n")
-  W <- unclass(x)
+  W <- matrix(x, nrow(x), dimnames = dimnames(x))
   print(zapsmall(rbind(W, "sum of squares" = colSums(W^2)), digits), digits = digits)
+  if (!is.null(attr(x, "correlation"))) {
+    cat("\nStandard deviations and correlations of the functions:\n")
+    print(sharing_table(x, digits), quote = FALSE, right = TRUE)
+  }
   invisible(x)
 }

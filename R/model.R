@@ -51,6 +51,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
     pieces = control$pieces
   )
   model <- start_unknown_factors(model, built[[1L]]$specs)
+  model <- start_unknown_loadings(model, built[[1L]]$specs)
   priors <- structure(unlist(lapply(built, `[[`, "priors"), recursive = FALSE), class = "galvi_priors")
   check_proper(priors, model, design)
   # those of effects on other axes are no priors of what is printed

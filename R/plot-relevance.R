@@ -96,7 +96,7 @@ part_relevance <- function(fit, t) {
 
 # With covariances of all rows in place of states, by which the posterior's alpha gives the means of parts.
 with_full_terms <- function(model) {
-  model <- change_terms(model, function(term, t) if (is_full_term(term)) replace(term, "type", "kernel") else term)
+  model <- change_terms(model, function(term, t) if (is_full_term(term)) as_full_term(term) else term)
   model$predictors <- lapply(model$predictors, function(predictor) {
     predictor$solver <- choose_solver(vapply(predictor$terms, `[[`, "", "type"))
     predictor

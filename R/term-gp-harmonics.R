@@ -93,7 +93,7 @@ settle_process <- function(terms, spec, rows, table) {
   as_type <- function(type, count, ...) lapply(terms, function(term) {
     c(replace(with_term_harmonics(term, count), "type", type), list(...))
   })
-  if (is_harmonic(spec$kernel)) {
+  if (is_harmonic(spec$kernel) && is.null(spec$share)) {
     count <- need("harmonics")
     if (count <= most_harmonics) {
       waves <- list(groups = max(1L, length(spec$by_levels)), origin = mean(range(rows$inputs)))

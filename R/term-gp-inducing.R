@@ -131,7 +131,8 @@ register_points <- function(spec, points, inputs, context) {
   entry <- list(value = value, learned = rep(free, each = nrow(points)), prior = NULL)
   at <- context$registry$add(spec$label, "inducing", entry, value - 10, value + 10, "identity")
   list(
-    coordinates = at, centre = centre, scale = scale, groups = max(1L, length(spec$by_levels)),
+    coordinates = at, centre = centre, scale = scale,
+    groups = if (is.null(spec$share)) max(1L, length(spec$by_levels)) else spec$share$count,
     jitter = context$inducing_jitter
   )
 }

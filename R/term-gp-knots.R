@@ -82,7 +82,8 @@ most_dense_rows <- 1000L
 chains_at_knots <- function(built, chains, context) {
   n <- NROW(built[[which(chains)[1L]]]$rows$inputs)
   kernels <- unlist(lapply(built[chains], function(b) term_kernels(b$term)), recursive = FALSE)
-  if (!all(vapply(kernels, takes_knots, NA))) return(NULL)
+  shared <- any(vapply(built[chains], function(b) !is.null(b$spec$share), NA))
+  if (shared || !all(vapply(kernels, takes_knots, NA))) return(NULL)
   others_full <- any(vapply(built[!chains], function(b) is_full_term(b$term), NA))
   asked <- any(vapply(built[chains], function(b) isTRUE(b$spec$center_asked), NA))
   if (n <= most_dense_rows || others_full || asked) return(NULL)

@@ -15,6 +15,9 @@ check_time <- function(spec, options, call) {
   if (!is.null(spec$neighbours)) {
     refuse("`time` goes with inducing points in space: give `inducing`, such as 50, in place of `neighbours`.")
   }
+  if (!is.null(spec$share)) {
+    refuse("a process in space and time is not shared by levels: leave `share` out, or give the time as an input.")
+  }
   if (spec$approximation == "fitc") {
     refuse("the evidence of a process in space and time is bounded: leave `approximation` out.")
   }

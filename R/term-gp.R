@@ -30,6 +30,30 @@
 #' states at knots, as in space and time below, and not centred; the fit says so, with what this costs the bound.
 #' `center = TRUE` keeps the full process.
 #'
+#' **Several outputs.** `gp(t, by = g, share = R)` is the linear model of coregionalisation (Journel and Huijbregts, 1978;
+#' Alvarez, Rosasco and Lawrence, 2012), a multi-output Gaussian process: the function of level j of the factor `g` is
+#' f_j(t) = a_j1 u_1(t) + ... + a_jR u_R(t), where the levels share R independent processes u_r of variance 1, and the
+#' loadings a_jr are learned. So what is observed of one output tells of the others: a stretch in which one is missing is
+#' filled in by those that were observed. Data are in long form, a row for each value of an output; outputs need not be
+#' observed at the same inputs. The covariance of f_j(x) and f_k(z) is the sum of a_jr a_kr k_r(x, z).
+#' * Each process has a lengthscale of its own, named `gp(t, by = g, share = 2)[1].lengthscale`. With `by_hyper =
+#'   "shared"` all have the same, which is the intrinsic coregionalisation model (ICM). Variances in the kernel are not
+#'   learned: the loadings have the scale. In a sum of kernels that is so of the first part's.
+#' * Loadings are hyperparameters such as `gp(t, by = g, share = 2).loading[a,1]` for level a and process 1, in
+#'   `fit$hyper` with limits of intervals. Learning starts where the levels' means over cells of the inputs vary together.
+#'   A prior is typed as in `prior = list(loading = normal(0, 1))`. The sign of a process is arbitrary, and processes with
+#'   the same kernel may be rotated: the loadings above the diagonal are then fixed at zero, which leaves the model as it
+#'   is.
+#' * [`loadings(fit)`][galvi-factors] is the matrix of levels x processes, along its principal axes where processes have
+#'   the same kernel. What no rotation changes are the functions' covariances, the sum of a_jr a_kr k_r(x, x): they are
+#'   its attributes `covariance`, `stddev` and `correlation`, and `summary()` shows them.
+#' * The functions are not centred, as each is a sum of processes that numbers multiply. Outputs' levels are fixed
+#'   effects: `y ~ g + gp(t, by = g, share = 2)`.
+#' * `gp(t, by = g, share = 2) + gp(t, by = g)` adds what an output has of its own.
+#'
+#' A series with a Markov kernel has states as above, R times as many. Otherwise covariances are full, or there are
+#' `inducing` points, which all processes share; `neighbours` is not possible.
+#'
 #' **Several terms** add up. If one term is a full `gp()` and not a Markov process, the sum of the covariances of all
 #' terms is a dense matrix of N x N for N observations. A `gp()` whose kernel consists of [linear()] and [constant()]
 #' only is a finite set of columns and never N x N, with or without `inducing`. So is one of a single number whose kernel
@@ -101,11 +125,16 @@
 #'   inducing points; nodes are not moved. Give `neighbours` to every `gp()` of a formula or to none.
 #' @param time NULL (the default), or the time for a process in space and time: one column of numbers, dates or times, or
 #'   an expression in one. The inputs are then those in space. `inducing` is 50 where it is not given.
+#' @param share NULL (the default) for functions that are independent between levels of a factor `by`; else how many
+#'   processes the levels share, at most as many as there are levels, see Several outputs. A matrix, levels x processes,
+#'   gives starting values of the loadings, and [fixed()] of one fixes them; its rows are matched by name if it has row
+#'   names.
 #' @return No value. `gp()` is only valid inside a formula.
 #' @section Errors:
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
 #' `inducing` or `neighbours`; `galvi_error_kernel` if `kernel` is not a kernel; `galvi_error_argument` for other
-#' arguments that are not as described; `galvi_error_data` for inputs or a `time` of a wrong type or not finite;
+#' arguments that are not as described; `galvi_error_data` for inputs or a `time` of a wrong type or not finite, and for
+#' levels without rows that share processes;
 #' `galvi_error_method` if `approximation = "fitc"` is combined with a method that cannot average the likelihood;
 #' `galvi_error_size` if the full process, or the sparse factor of one with `neighbours`, needs more memory than there
 #' is, or hours for each step; `galvi_error_newdata` if a factor in `newdata` has a new level.
@@ -124,6 +153,11 @@
 #'
 #' Datta, A., Banerjee, S., Finley, A. O. and Gelfand, A. E. (2016). Hierarchical nearest-neighbor Gaussian process models
 #' for large geostatistical datasets. *Journal of the American Statistical Association* 111, 800-812.
+#'
+#' Journel, A. G. and Huijbregts, C. J. (1978). *Mining Geostatistics*. Academic Press.
+#'
+#' Alvarez, M. A., Rosasco, L. and Lawrence, N. D. (2012). Kernels for vector-valued functions: a review. *Foundations and
+#' Trends in Machine Learning* 4, 195-266.
 #'
 #' Vecchia, A. V. (1988). Estimation and model identification for continuous spatial processes. *Journal of the Royal
 #' Statistical Society B* 50, 297-312.
@@ -144,6 +178,13 @@
 #' # a function for each level of a factor; the levels' means are fixed effects
 #' galvi(len ~ supp + gp(dose, by = supp), data = ToothGrowth)
 #'
+#' # two outputs that share a process: the second half of one is filled in by the other
+#' lungs <- data.frame(month = 1:72, sex = rep(c("men", "women"), each = 72), deaths = c(mdeaths, fdeaths))
+#' part <- lungs[lungs$sex == "men" | lungs$month <= 36, ]
+#' both <- galvi(log(deaths) ~ sex + gp(month, by = sex, share = 1, kernel = matern32()), data = part)
+#' loadings(both)
+#' predict(both, data.frame(month = 48:50, sex = "women"), interval = "credible")
+#'
 #' # sparse: eight inducing points
 #' sparse <- galvi(dist ~ gp(speed, inducing = 8), data = cars)
 #' predict(sparse, data.frame(speed = c(10, 20)), interval = "credible")
@@ -159,7 +200,7 @@
 #' predict(waves, data.frame(x = 0.5, t = c(6.5, 14)), interval = "credible")
 #' @export
 gp <- function(..., kernel = se(), by = NULL, by_hyper = c("each", "shared"), inducing = NULL, scale = FALSE,
-               approximation = c("variational", "fitc"), center = TRUE, neighbours = NULL, time = NULL) {
+               approximation = c("variational", "fitc"), center = TRUE, neighbours = NULL, time = NULL, share = NULL) {
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
@@ -186,12 +227,14 @@ parse_term.gp_term <- function(spec, call, env) {
   inducing <- if (!is.null(options$inducing)) check_inducing(gp_option(options, "inducing", env))
   neighbours <- if (!is.null(options$neighbours)) check_neighbours(gp_option(options, "neighbours", env))
   if (is_finite_kernel(kernel) && is.null(options$time)) inducing <- NULL
+  share <- gp_share(options, kernel, env, call)
   spec <- complete_spec(spec, list(
     inputs = inputs, by = by, by_hyper = by_hyper, variables = c(inputs, by), kernel = kernel,
     kernel_call = options$kernel, inducing = inducing,
     approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
-    center = gp_center(options, kernel, env, call), neighbours = neighbours
+    center = if (is.null(share)) gp_center(options, kernel, env, call) else FALSE, neighbours = neighbours,
+    share = share
   ))
   check_neighbour_options(check_time(spec, options, call), call)
 }
@@ -304,6 +347,7 @@ design_term.gp_term <- function(spec, frame, context) {
   own <- spec$kernel$per_class && length(context$latents)
   owners <- if (own) sprintf("%s[%s]", spec$label, context$latents) else spec$label
   by <- by_rows(spec, frame)
+  if (!is.null(spec$share)) check_sharing(spec, by$group[context$weights > 0])
   copies <- gp_copies(spec, inputs, by$group)
   # one for each owner, with one for each copy
   for_copies <- function(make) {
@@ -327,6 +371,8 @@ design_term.gp_term <- function(spec, frame, context) {
     in_space <- !is_time_column(spec)
     shares <- variance_shares(spec)
     kernels <- for_copies(function(inputs, register) {
+      # the loadings have the scale
+      if (!is.null(spec$share)) return(kernel_spec(spec$kernel, inputs, register, 1, learned = FALSE))
       kernel_spec(spec$kernel, inputs_of(inputs, in_space), register, shares$space(context$default_variance),
         shares$learned[["space"]])
     })
@@ -361,6 +407,11 @@ design_term.gp_term <- function(spec, frame, context) {
       }, terms, in_time)
       spec$knots <- terms[[1L]]$knots["times"]
     }
+    if (!is.null(spec$share)) {
+      at <- register_loadings(spec, context)
+      spec$started <- context$registry$table()$value[at]
+      terms <- lapply(terms, function(term) c(replace(term, "type", shared_type(term$type)), list(loadings = at)))
+    }
     if (!is.null(spec$neighbours)) {
       scale <- distance_scale(kernels[[1L]][[1L]], ncol(inputs$matrix), context$registry$table()$value)
       spec$nodes <- neighbour_nodes(spec, rows, scale, context$threads)
@@ -390,9 +441,10 @@ settle_chains <- function(built, context) {
   if (!any(chains)) return(built)
   of <- built[chains]
   same <- function(part) all(vapply(of, function(b) identical(b$rows[[part]], of[[1L]]$rows[[part]]), NA))
+  apart <- same("group") && !any(vapply(of, function(b) !is.null(b$spec$share), NA))
   states <- sum(vapply(of, function(b) {
-    levels <- if (same("group")) 1L else max(1L, length(b$spec$by_levels))
-    max(vapply(term_kernels(b$term), state_dimension, 1)) * levels
+    processes <- if (!is.null(b$spec$share)) b$spec$share$count else if (apart) 1L else length(b$spec$by_levels)
+    max(vapply(term_kernels(b$term), state_dimension, 1)) * max(1L, processes)
   }, 1))
   nodes <- sum(vapply(built, function(b) {
     if (!fact("term", b$term$type, "fields")) return(0)
@@ -404,13 +456,21 @@ settle_chains <- function(built, context) {
   at_knots <- chains_at_knots(built, chains, context)
   if (!is.null(at_knots)) return(at_knots)
   built[chains] <- lapply(of, function(b) {
-    as_full <- function(term) replace(with_term_harmonics(term, NULL), "type", "kernel")
-    b$term <- as_full(b$term)
-    b$per_class <- lapply(b$per_class, as_full)
+    b$term <- as_full_term(b$term)
+    b$per_class <- lapply(b$per_class, as_full_term)
     b
   })
   built
 }
+
+#' A process by the covariance of its rows, where it may have been by states
+#' @noRd
+as_full_term <- function(term) {
+  replace(with_term_harmonics(term, NULL), "type", if (is.null(term$loadings)) "kernel" else shared_type("kernel"))
+}
+
+# The type of a term whose processes are shared.
+shared_type <- function(type) c(kernel = "shared", chain = "shared_chain", inducing = "shared_inducing")[[type]]
 
 # More levels with hyperparameters of their own than this are worth a word.
 most_copies <- 20L
@@ -423,6 +483,11 @@ most_copies <- 20L
 gp_copies <- function(spec, inputs, group) {
   levels <- spec$by_levels
   if (is.null(levels) && identical(spec$by_hyper, "each")) stop_each(spec$label)
+  # one for each process, over all rows
+  if (!is.null(spec$share) && spec$share$count > 1L && !identical(spec$by_hyper, "shared")) {
+    return(lapply(seq_len(spec$share$count), function(r) list(inputs = inputs, suffix = sprintf("[%d]", r))))
+  }
+  if (!is.null(spec$share)) return(list(list(inputs = inputs, suffix = "")))
   if (length(levels) < 2L || identical(spec$by_hyper, "shared")) {
     return(list(list(inputs = inputs, suffix = "")))
   }

@@ -90,6 +90,7 @@ spec_label <- function(spec, kernel = NULL) {
   shown <- if (is.null(spec$shown)) vapply(spec$inputs, variable_name, "") else spec$shown
   extras <- c(
     if (!is.null(spec$by)) paste("by =", variable_name(spec$by)),
+    if (!is.null(spec$share)) paste("share =", spec$share$count),
     if (!is.null(kernel) && !is.null(spec$kernel_call)) paste("kernel =", deparse_one(kernel(spec$kernel_call)))
   )
   sprintf("%s(%s)", spec$type, paste(c(shown, extras), collapse = ", "))

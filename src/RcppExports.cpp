@@ -61,6 +61,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// starting_predictor
+Rcpp::NumericVector starting_predictor(Rcpp::List model);
+RcppExport SEXP _galvi_starting_predictor(SEXP modelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type model(modelSEXP);
+    rcpp_result_gen = Rcpp::wrap(starting_predictor(model));
+    return rcpp_result_gen;
+END_RCPP
+}
 // start_factors
 Rcpp::List start_factors(Rcpp::List model, int t);
 RcppExport SEXP _galvi_start_factors(SEXP modelSEXP, SEXP tSEXP) {
@@ -576,6 +586,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_coded_columns", (DL_FUNC) &_galvi_coded_columns, 5},
     {"_galvi_bound_at_sites", (DL_FUNC) &_galvi_bound_at_sites, 3},
     {"_galvi_contribution_of_rows", (DL_FUNC) &_galvi_contribution_of_rows, 3},
+    {"_galvi_starting_predictor", (DL_FUNC) &_galvi_starting_predictor, 1},
     {"_galvi_start_factors", (DL_FUNC) &_galvi_start_factors, 2},
     {"_galvi_likelihood_facts", (DL_FUNC) &_galvi_likelihood_facts, 0},
     {"_galvi_expectation_facts", (DL_FUNC) &_galvi_expectation_facts, 0},

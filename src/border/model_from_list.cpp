@@ -301,6 +301,7 @@ void check_positions(const TermSpec& spec, Index hypers) {
   check_matrix(spec.inducing.coordinates, 0);
   check_matrix(spec.factor.loadings, 0);
   check_matrix(spec.factor.effects, 0);
+  check_matrix(spec.loadings, 0);
 }
 
 std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& term, Index hypers) {
@@ -320,6 +321,7 @@ std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& t
   if (has(term, "inducing")) spec.inducing = inducing_from_list(term["inducing"]);
   if (has(term, "neighbours")) spec.neighbours = neighbours_from_list(term["neighbours"]);
   if (has(term, "knots")) spec.knots = knots_from_list(term["knots"]);
+  if (has(term, "loadings")) spec.loadings = position_matrix(term["loadings"]);
   if (spec.factors.rows() != spec.mean.size())
     throw std::invalid_argument("term " + spec.label + ": mean and factors differ in length");
   auto made = make_term(spec, context.backend);

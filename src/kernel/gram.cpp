@@ -241,4 +241,23 @@ void add_gram_gradient(Context& context, const GroupKernels& kernels, const Kern
   context.cost.flops += 0.5 * n * n * (2 * flops_per_entry(rows));
 }
 
+// 2 sum_j G_ij by_j k(i, j)
+Vector by_gradient(Context& context, const GroupKernels& kernels, const KernelRows& rows, const TileSource& G) {
+  const KernelRows unscaled{rows.inputs, {}, rows.group};
+  const std::vector<Band> bands = bands_of(unscaled);
+  Matrix partial = Matrix::Zero(rows.inputs.rows(), static_cast<Index>(bands.size()));
+  const auto use = [&](Index column, const Band& a, const Band& b, const Matrix& tile) {
+    Matrix weighted(a.size, b.size);
+    G(a.start, b.start, weighted);
+    const bool diagonal = a.start == b.start;
+    if (diagonal) weighted.triangularView<Eigen::StrictlyUpper>() = weighted.transpose();
+    weighted.array() *= tile.array();
+    auto own = partial.col(column);
+    own.segment(a.start, a.size).noalias() += weighted * rows.by.segment(b.start, b.size);
+    if (!diagonal) own.segment(b.start, b.size).noalias() += weighted.transpose() * rows.by.segment(a.start, a.size);
+  };
+  for_gram_tiles(context, kernels, unscaled, bands, use);
+  return 2 * partial.rowwise().sum();
+}
+
 }  // namespace galvi

@@ -53,5 +53,7 @@ using TileSource = std::function<void(Index row0, Index col0, MatrixRef tile)>;
 /// hyper[h] += sum_ij G_ij dcov(i, j)/dh over the full symmetric matrix (both triangles).
 void add_gram_gradient(Context& context, const GroupKernels& kernels, const KernelRows& rows,
                        const TileSource& G, VectorRef hyper);
+/// The derivatives of sum_ij G_ij cov(i, j) in `by`, which has a number for each row.   n
+Vector by_gradient(Context& context, const GroupKernels& kernels, const KernelRows& rows, const TileSource& G);
 
 }  // namespace galvi

@@ -27,7 +27,7 @@ Matrix inputs_at(const KernelRows& rows, Index begin, const std::vector<Index>& 
 }  // namespace
 
 InducingTerm::InducingTerm(const TermSpec& spec, const Backend& backend)
-    : Term(spec.label),
+    : LowRankTerm(spec.label),
       kernels_(make_kernels(spec.kernels)),
       bases_(kernels_.size()),
       spec_(spec.inducing),
@@ -330,42 +330,6 @@ Matrix InducingTerm::centre_columns() const {
   for (Index group = 0; group < static_cast<Index>(means_.size()); ++group)
     out.col(group).segment(group * points(), means_[group].size()) = means_[group];
   return out;
-}
-
-// ---- as a covariance, W W' + diag(c) ----
-
-Matrix InducingTerm::columns_of(const TermRows& rows) const {
-  Matrix W(rows.kernel.inputs.rows(), columns());
-  fill(rows, 0, W);
-  return W;
-}
-
-void InducingTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef K) const {
-  const Matrix W = columns_of(rows);
-  add_crossproduct(context, 1.0, W.transpose(), 1.0, K);
-  Vector c = Vector::Zero(W.rows());
-  add_extra_variances(rows, 0, W, c);
-  K.diagonal() += c;
-}
-
-void InducingTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others,
-                             MatrixRef K) const {
-  multiply(context, false, true, 1.0, columns_of(rows), columns_of(others), 1.0, K);
-}
-
-void InducingTerm::add_covariance_gradient(Context&, const TermRows& rows, const Weights& G,
-                                           VectorRef hyper) const {
-  constexpr Index block = 64;
-  const Matrix W = columns_of(rows);
-  Vector g(W.rows());
-  for (Index begin = 0; begin < W.rows(); begin += block) {
-    Matrix tile(std::min(block, W.rows() - begin), std::min(block, W.rows() - begin));
-    G.tile(begin, begin, tile);
-    g.segment(begin, tile.rows()) = tile.diagonal();
-  }
-  Vector sums = Vector::Zero(gradient_size());
-  add_gradient(rows, 0, W, 2 * G.multiply(W), g, sums);
-  finish_gradient(sums, hyper);
 }
 
 }  // namespace galvi

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "numeric/backend.h"
-#include "prior/term.h"
+#include "prior/low_rank_term.h"
 
 namespace galvi {
 
@@ -18,7 +18,7 @@ namespace galvi {
 ///
 /// L is found by pivoting: a point whose value the points before it determine (a duplicate) is left out and
 /// has a column of zeros, the limit of a vanishing jitter.
-class InducingTerm final : public Term {
+class InducingTerm final : public LowRankTerm {
  public:
   InducingTerm(const TermSpec& spec, const Backend& backend);
 
@@ -28,13 +28,9 @@ class InducingTerm final : public Term {
   Matrix centre_columns() const override;
   void check(const TermRows& rows) const override;
 
-  void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
   void add_variances(Context& context, const TermRows& rows, VectorRef d) const override {
     add_diagonal(context, GroupKernels(kernels_), rows.kernel, d);
   }
-  void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override;
-  void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
-                               VectorRef hyper) const override;
 
   Index columns() const override { return coefficient_mean_.size(); }
   const Vector& coefficient_mean() const override { return coefficient_mean_; }
@@ -67,7 +63,6 @@ class InducingTerm final : public Term {
   Index group_of_row(const KernelRows& rows, Index n) const { return groups_ > 1 ? rows.group[n] - 1 : 0; }
   Index means_size() const;
   void add_mean_gradient(Index group, const Vector& h, Matrix& points, VectorRef hyper) const;
-  Matrix columns_of(const TermRows& rows) const;
   /// Where the columns of row n's group begin.
   Index first_column(const KernelRows& rows, Index n) const {
     return groups_ > 1 ? (rows.group[n] - 1) * points() : 0;

@@ -12,6 +12,8 @@
 #include "prior/kernel_term.h"
 #include "prior/knot_term.h"
 #include "prior/neighbour_term.h"
+#include "prior/shared_inducing_term.h"
+#include "prior/shared_term.h"
 
 namespace galvi {
 
@@ -36,11 +38,14 @@ struct Entry {
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> terms = {
       {{"kernel", true, false, false, false, false}, make<KernelTerm>},
-      {{"chain", true, true, false, false, false}, make<ChainTerm>},
+      {{"chain", true, true, false, false, false}, make<KernelChain>},
+      {{"shared", true, false, false, false, false}, make<SharedTerm>},
+      {{"shared_chain", true, true, false, false, false}, make<SharedChain>},
       {{"columns", false, false, false, true, false}, make<ColumnsTerm>},
       {{"harmonics", false, false, false, true, false}, make<HarmonicsTerm>},
       {{"field", false, false, true, false, false}, make<FieldTerm>},
       {{"inducing", false, false, false, false, false}, make<InducingTerm>},
+      {{"shared_inducing", false, false, false, false, false}, make<SharedInducingTerm>},
       {{"neighbours", false, false, true, false, false}, make<NeighbourTerm>},
       {{"knots", false, false, true, false, false}, make<KnotTerm>},
       {{"factors", false, false, true, false, true}, make<FactorsTerm>},

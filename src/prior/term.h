@@ -100,6 +100,7 @@ struct TermSpec {
   WavesSpec waves;
   KnotSpec knots;
   FactorsSpec factor;
+  Eigen::MatrixXi loadings;  // J x R, positions in the table: of shared processes, see prior/loadings.h
 };
 
 /// A symmetric n x n weight matrix G that is never stored whole: its tiles and its products.

@@ -174,31 +174,41 @@ Vector CentredChain::prior_by_covariance(const Vector& x) const {
   return out + low_rank_hadamard(G, sign_, F_, sign_, x);
 }
 
-Vector CentredChain::part(Index block, const Vector& x) const {
+namespace {
+
+Vector sum_of(const Chain::Solution& found, Index first, Index count) {
+  return found.parts.middleCols(first, count).rowwise().sum();
+}
+
+}  // namespace
+
+Vector CentredChain::part(Index first, Index count, const Vector& x) const {
   const Vector& lambda = chain_->lambda();
-  if (centres_.empty()) return chain_->solve(x, true).parts.col(block);
+  if (centres_.empty()) return sum_of(chain_->solve(x, true), first, count);
   const Vector u = solve_roots(of_columns_, answers_.transpose() * x);
   const Vector rest = x - lambda.cwiseProduct(columns_ * u);
   const Vector multiplier = solve_roots(of_means_, conditions_.transpose() * rest);
-  Vector out = chain_->solve(rest, true).parts.col(block);
+  Vector out = sum_of(chain_->solve(rest, true), first, count);
   for (std::size_t c = 0; c < centres_.size(); ++c)
-    out -= multiplier[c] * chain_->solve_for(centres_[c], true).parts.col(block);
-  if (const Index c = centre_of_[block]; c >= 0) out += columns_.col(c) * u[c];
+    out -= multiplier[c] * sum_of(chain_->solve_for(centres_[c], true), first, count);
+  for (Index b = first; b < first + count; ++b)
+    if (const Index c = centre_of_[b]; c >= 0) out += columns_.col(c) * u[c];
   return out;
 }
 
-Vector CentredChain::part_variances(Index block) const {
-  Vector out = chain_->variances(block);
-  const Index count = static_cast<Index>(centres_.size());
-  if (count == 0) return out;
-  Matrix conditions(rows(), count), answers(rows(), count);
-  for (Index c = 0; c < count; ++c) conditions.col(c) = chain_->solve_for(centres_[c], true).parts.col(block);
+Vector CentredChain::part_variances(Index first, Index count) const {
+  Vector out = chain_->variances(first, count);
+  const Index centres = static_cast<Index>(centres_.size());
+  if (centres == 0) return out;
+  Matrix conditions(rows(), centres), answers(rows(), centres);
+  for (Index c = 0; c < centres; ++c) conditions.col(c) = sum_of(chain_->solve_for(centres_[c], true), first, count);
   const Vector& lambda = chain_->lambda();
   const Matrix seen = solve_roots(of_means_, conditions_.transpose() * lambda.asDiagonal() * columns_);
-  for (Index c = 0; c < count; ++c)
-    answers.col(c) = -chain_->solve(lambda.cwiseProduct(columns_.col(c)), true).parts.col(block);
+  for (Index c = 0; c < centres; ++c)
+    answers.col(c) = -sum_of(chain_->solve(lambda.cwiseProduct(columns_.col(c)), true), first, count);
   answers += conditions * seen;
-  if (const Index c = centre_of_[block]; c >= 0) answers.col(c) += columns_.col(c);
+  for (Index b = first; b < first + count; ++b)
+    if (const Index c = centre_of_[b]; c >= 0) answers.col(c) += columns_.col(c);
   out -= times_inverse_root(conditions, of_means_).rowwise().squaredNorm();
   out += times_inverse_root(answers, of_columns_).rowwise().squaredNorm();
   return out.cwiseMax(0.0);

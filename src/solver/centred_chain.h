@@ -19,6 +19,7 @@ class CentredChain {
   Index rows() const { return chain_->rows(); }
   const Chain& chain() const { return *chain_; }
   void refresh();
+  void rescale(Index block, Vector scale) { chain_->rescale(block, std::move(scale)); }
   bool factorise(const Vector& lambda);
   double log_det() const { return log_det_; }
   Vector prior_variances() const;
@@ -34,9 +35,9 @@ class CentredChain {
   Vector squared_covariance(const Vector& x) const;   // (V o V) x
   Vector prior_by_covariance(const Vector& x) const;  // (C o V) x
 
-  /// The part of one block in V x.
-  Vector part(Index block, const Vector& x) const;
-  Vector part_variances(Index block) const;
+  /// The part of `count` blocks in V x, and the variances of their sum.
+  Vector part(Index first, Index count, const Vector& x) const;
+  Vector part_variances(Index first, Index count) const;
 
   /// hyper[h] += weight tr((Lambda - Lambda V Lambda) dC/dh) + sum_j w_j x_j' dC/dh x_j.
   struct Quadratic {
@@ -44,6 +45,8 @@ class CentredChain {
     Vector x;
   };
   void add_gradient(double weight, std::vector<Quadratic> forms, VectorRef hyper) const;
+  /// The derivative of the same in the factors of a block that moves.   N
+  Vector scale_gradient(Index block) const { return chain_->scale_gradient(block); }
 
   /// Blocks with mean zero: their conditions, and the columns that belong to them.   N x centres
   const std::vector<BlockWeights>& centres() const { return centres_; }

@@ -137,7 +137,7 @@ class ChainOf final : public Chain {
   void refresh() override;
   bool factorise(const Vector& lambda) override;
   Vector prior_variances(Index block) const override;
-  Vector variances(Index block) const override;
+  Vector variances(Index first, Index count) const override;
   Solution solve_for(const BlockWeights& b, bool parts) const override;
   Vector residual(const Vector& y) const override;
   Vector prior_product(const BlockWeights& x) const override;
@@ -166,12 +166,11 @@ class ChainOf final : public Chain {
   Mat zeros() const { return Mat::Zero(dimension_, dimension_); }
   Mat identity() const { return Mat::Identity(dimension_, dimension_); }
   Vec zero() const { return Vec::Zero(dimension_); }
-  Vec h(Index i) const { return scaled_ ? block_h(i, all) : observe_; }
-  Vec h(Index i, Index block) const { return block == all ? h(i) : block_h(i, block); }
-  Vec block_h(Index i, Index block) const {
+  Vec h(Index i) const { return scaled_ ? block_h(i, 0, blocks()) : observe_; }
+  Vec h(Index i, Index block, Index count = 1) const { return block == all ? h(i) : block_h(i, block, count); }
+  Vec block_h(Index i, Index first, Index count) const {
     Vec out = zero();
-    for (Index b = 0; b < blocks(); ++b) {
-      if (block != all && b != block) continue;
+    for (Index b = first; b < first + count; ++b) {
       const Index size = blocks_[b].space->dimension();
       out.segment(first_[b], size) = blocks_[b].at(i) * observe_.segment(first_[b], size);
     }
@@ -201,6 +200,13 @@ class ChainOf final : public Chain {
   }
   /// r_i = h_i x_i + A_(i+1)'r_(i+1), of one block or all.
   Vecs prior_adjoints(const BlockWeights& x) const;
+  /// A gradient gains weight x'dh_i through the factors of row i.
+  void add_scale_gradient(Index i, double weight, const Vec& x) const {
+    for (Index b = 0; b < by_scale_.cols(); ++b) {
+      const Index size = blocks_[b].space->dimension();
+      by_scale_(i, b) += weight * observe_.segment(first_[b], size).dot(x.segment(first_[b], size));
+    }
+  }
 
   struct Gap {
     double from, length;
@@ -309,11 +315,11 @@ Vector ChainOf<D>::prior_variances(Index block) const {
 }
 
 template <int D>
-Vector ChainOf<D>::variances(Index block) const {
-  if (block == all) return variances_;
+Vector ChainOf<D>::variances(Index first, Index count) const {
+  if (first == all) return variances_;
   Vector out(rows());
   for_adjoints([&](Index i, const Mat& after) {
-    const Vec own = h(i, block), Ph = P_[i] * own;
+    const Vec own = h(i, first, count), Ph = P_[i] * own;
     out[i] = own.dot(Ph) - Ph.dot(adjoint(i, after) * Ph);
   });
   return out;
@@ -451,12 +457,18 @@ void ChainOf<D>::start_gradient() const {
   by_start_ = zeros();
   by_A_.assign(gaps_.size(), zeros());
   by_Q_.assign(gaps_.size(), zeros());
+  const bool moves =
+      std::any_of(blocks_.begin(), blocks_.end(), [](const ChainBlock& block) { return block.moves; });
+  by_scale_ = Matrix::Zero(rows(), moves ? blocks() : 0);
 }
 
+// Of the factors: Lambda - Lambda V Lambda times the derivative of C, where h_i enters the covariance of f_i with x_i
+// given all sites, P_i (I - N_i P_i) h_i.
 template <int D>
 void ChainOf<D>::add_log_det_gradient(double weight) const {
   for_adjoints([&](Index i, const Mat& after) {
     const Mat before = weight * adjoint(i, after);
+    if (by_scale_.cols() > 0) add_scale_gradient(i, 2 * weight * lambda_[i], P_[i] * decided_[i]);
     if (i == 0) {
       by_start_ += before;
     } else {
@@ -471,10 +483,13 @@ void ChainOf<D>::add_quadratic_gradient(double weight, const BlockWeights& x) co
   const Vecs r = prior_adjoints(x);
   Vec m = start_ * r[0];
   by_start_ += weight * r[0] * r[0].transpose();
-  for (Index i = 1; i < rows(); ++i) {
-    by_Q_[step_[i]] += weight * r[i] * r[i].transpose();
-    by_A_[step_[i]] += 2 * weight * r[i] * m.transpose();
-    m = (A(i) * m + Q(i) * r[i]).eval();
+  for (Index i = 0; i < rows(); ++i) {
+    if (i > 0) {
+      by_Q_[step_[i]] += weight * r[i] * r[i].transpose();
+      by_A_[step_[i]] += 2 * weight * r[i] * m.transpose();
+      m = (A(i) * m + Q(i) * r[i]).eval();
+    }
+    add_scale_gradient(i, 2 * weight * x.weight[i], m);
   }
 }
 

@@ -21,7 +21,8 @@ namespace galvi {
 /// One process and its factor in every row: none is a factor of one.
 struct ChainBlock {
   const StateSpace* space;
-  Vector scale;  // N or empty
+  Vector scale;         // N or empty
+  bool moves = false;  // do the factors depend on hyperparameters?
 
   double at(Index i) const { return scale.size() > 0 ? scale[i] : 1.0; }
 };
@@ -45,8 +46,9 @@ class Chain {
   /// d
   Index dimension() const { return dimension_; }
 
-  /// Call after the hyperparameters have changed.
+  /// Call after the hyperparameters have changed, with the factors of blocks that move.
   virtual void refresh() = 0;
+  void rescale(Index block, Vector scale) { blocks_[block].scale = std::move(scale); }
   /// False where there is no posterior, possible with negative lambda only.
   virtual bool factorise(const Vector& lambda) = 0;
   const Vector& lambda() const { return lambda_; }
@@ -54,8 +56,8 @@ class Chain {
   double log_det() const { return log_det_; }
   /// diag C of a block.
   virtual Vector prior_variances(Index block) const = 0;
-  /// diag V, of all or of one block.
-  virtual Vector variances(Index block = all) const = 0;
+  /// diag V, of all or of the sum of `count` blocks.
+  virtual Vector variances(Index first = all, Index count = 1) const = 0;
 
   struct Solution {
     Vector mean;   // V b
@@ -84,6 +86,8 @@ class Chain {
   virtual void add_quadratic_gradient(double weight, const BlockWeights& x) const = 0;
   /// hyper[h] += the derivative of all of these.
   virtual void finish_gradient(VectorRef hyper) const = 0;
+  /// Their derivative in the factors of a block that moves.   N
+  Vector scale_gradient(Index block) const { return by_scale_.col(block); }
 
   /// Draws of every block from N(0, V).   blocks of N x count
   std::vector<Matrix> draw(Context& context, Index count) const;
@@ -101,6 +105,7 @@ class Chain {
   Index dimension_ = 0;
   Vector lambda_;
   double log_det_ = 0;
+  mutable Matrix by_scale_;  // sums of a gradient.   N x blocks, without columns if none moves
 };
 
 /// at: N, not decreasing.

@@ -21,6 +21,7 @@ bool same_groups(const Prior& prior, const DesignRows& design) {
   const Eigen::VectorXi* group = nullptr;
   for (Index t = 0; t < prior.size(); ++t) {
     if (!prior[t].chain()) continue;
+    if (prior[t].chain()->shared() > 0) return false;
     const Eigen::VectorXi& own = design[t].kernel.group;
     if (!group) group = &own;
     if (own.size() != group->size() || own != *group) return false;
@@ -69,8 +70,8 @@ void MarkovSolver::add_chains() {
   std::vector<std::vector<Node>> nodes(chains);
   for (Index n = 0; n < rows_; ++n) nodes[apart ? first.group[n] - 1 : 0].push_back({first.inputs(n, 0), n});
   for (const Index t : terms) {
-    const ChainTerm& term = *prior[t].chain();
-    if (!term.centred() || term.is_centre(design[t].kernel)) continue;
+    const Term& term = prior[t];
+    if (!term.centred() || term.chain()->is_centre(design[t].kernel)) continue;
     const KernelRows& rows = term.centre()->rows;
     for (Index r = 0; r < rows.inputs.rows(); ++r) {
       const Index group = group_of(rows, r);
@@ -92,13 +93,20 @@ void MarkovSolver::add_chains() {
     std::vector<BlockWeights> centres;
     std::vector<Index> block_terms;
     for (const Index t : terms) {
-      const ChainTerm& term = *prior[t].chain();
+      const Term& term = prior[t];
+      const ChainTerm& processes = *term.chain();
       const KernelRows& read = design[t].kernel;
+      for (Index r = 0; r < processes.shared(); ++r) {
+        // refresh() has the factors
+        blocks.push_back({&processes.space(r), Vector::Zero(N), true});
+        block_terms.push_back(t);
+      }
+      if (processes.shared() > 0) continue;
       const bool grouped = read.group.size() > 0;
       const Index here = grouped && !apart ? count_of(read.group) : 1;
       for (Index k = 0; k < here; ++k) {
         const Index group = apart ? g : k;
-        ChainBlock block{&term.space(group), Vector()};
+        ChainBlock block{&processes.space(group), Vector()};
         const bool some = grouped && !apart;
         if (some || read.by.size() > 0 || term.centred()) {
           block.scale = Vector::Zero(N);
@@ -111,7 +119,7 @@ void MarkovSolver::add_chains() {
         }
         if (term.centred()) {
           const CentreSpec& centre = *term.centre();
-          const bool fitted = term.is_centre(read);
+          const bool fitted = processes.is_centre(read);
           Vector weight = Vector::Zero(N);
           for (Index i = 0; i < N; ++i) {
             const Index r = fitted ? own[i].row : own[i].term == t ? own[i].centre : -1;
@@ -127,6 +135,18 @@ void MarkovSolver::add_chains() {
     dimension_ = std::max(dimension_, chain->dimension());
     parts_.push_back({CentredChain(std::move(chain), std::move(centres)), std::move(rows)});
     block_terms_ = std::move(block_terms);
+  }
+}
+
+std::pair<Index, Index> MarkovSolver::blocks_of(Index t) const {
+  const auto found = std::equal_range(block_terms_.begin(), block_terms_.end(), t);
+  return {found.first - block_terms_.begin(), found.second - found.first};
+}
+
+void MarkovSolver::for_shared(const std::function<void(Index t, Index r, Index block)>& visit) const {
+  for (Index t = 0; t < prior_->size(); ++t) {
+    const ChainTerm* term = (*prior_)[t].chain();
+    for (Index r = 0; term && r < term->shared(); ++r) visit(t, r, blocks_of(t).first + r);
   }
 }
 
@@ -167,6 +187,10 @@ void MarkovSolver::refresh() {
   jitter_ = 0;
   prior_mean_ = prior_->mean(*design_);
   prior_variances_.resize(rows_);
+  for_shared([&](Index t, Index r, Index block) {
+    const Vector factor = (*prior_)[t].chain()->factor((*design_)[t].kernel, r);
+    for (Part& part : parts_) part.chain.rescale(block, take(part, factor));
+  });
   parallel_for(context_, static_cast<Index>(parts_.size()), row_flops() * rows_, [&](Index p) {
     parts_[p].chain.refresh();
     put(parts_[p], parts_[p].chain.prior_variances(), prior_variances_);

@@ -2,10 +2,12 @@
 // verb, the exact distance included, in passes over the rows in the order of the input (solver/chain.h).
 //
 // Where all processes have the same groups, each group is a chain of its own; a process without groups beside one with
-// groups makes one chain of all rows, in which a group's process is a block. The whitened columns and fields, as
+// groups, or processes that groups share, make one chain of all rows, in which a process is a block. The whitened columns and fields, as
 // columns W too, are the border: with V_0 the posterior covariance of the chains and P their prior precision,
 //   T = (I - V_0 Lambda) W,   S = P + W'Lambda T,   V = V_0 + T S^-1 T'.
 #pragma once
+
+#include <utility>
 
 #include "solver/centred_chain.h"
 #include "solver/dense_columns.h"
@@ -60,6 +62,10 @@ class MarkovSolver final : public Solver {
   };
 
   void add_chains();
+  /// Of a term in every part: the first block, how many.
+  std::pair<Index, Index> blocks_of(Index t) const;
+  /// visit(t, r, block) for the processes r of terms t that groups share.
+  void for_shared(const std::function<void(Index t, Index r, Index block)>& visit) const;
   Vector take(const Part& part, const Vector& x) const;
   void put(const Part& part, const Vector& own, VectorRef x) const;
   /// x <- f(chain, x of its rows), chain by chain.
@@ -86,7 +92,7 @@ class MarkovSolver final : public Solver {
   DenseColumns columns_;
   FieldStack fields_;
   std::vector<Part> parts_;
-  std::vector<Index> block_terms_;  // of a part's blocks; the same in all
+  std::vector<Index> block_terms_;  // of a part's blocks, in order; the same in all
   Index dimension_ = 0;             // of the longest state
   Vector prior_mean_, prior_variances_, none_;
   Matrix W_;        // N x p: columns, then fields

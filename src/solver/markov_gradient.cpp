@@ -1,6 +1,7 @@
 // The gradient of the bound in the hyperparameters.
 #include <cmath>
 
+#include "prior/chain_term.h"
 #include "solver/markov.h"
 #include "solver/small_root.h"
 
@@ -23,6 +24,11 @@ void MarkovSolver::add_chain_gradient(double weight, const std::vector<CentredCh
     const Vector lambda = take(part, lambda_);
     for (Index j = 0; j < F_.cols(); ++j) own.push_back({-weight, lambda.cwiseProduct(take(part, F_.col(j)))});
     part.chain.add_gradient(weight, std::move(own), hyper);
+    for_shared([&](Index t, Index r, Index block) {
+      Vector by_factor = Vector::Zero(rows_);
+      put(part, part.chain.scale_gradient(block), by_factor);
+      (*prior_)[t].chain()->add_factor_gradient((*design_)[t].kernel, r, by_factor, hyper);
+    });
   }
 }
 

@@ -110,21 +110,17 @@ Conditional MarkovSolver::conditional(const SolverState& state, const DesignRows
   for (Index t = 0; t < T; ++t) {
     Vector mean = Vector::Zero(joint.rows_), variance = Vector::Zero(joint.rows_);
     if ((*prior_)[t].chain()) {
+      const auto [first, count] = joint.blocks_of(t);
       for (const Part& part : joint.parts_) {
         const Vector own = joint.take(part, rest), lambda = joint.take(part, joint.lambda_);
-        Vector at_mean = Vector::Zero(own.size()), at_variance = at_mean;
-        Matrix answers = Matrix::Zero(own.size(), u.size());
-        for (Index k = 0; k < part.chain.chain().blocks(); ++k) {
-          if (joint.block_terms_[k] != t) continue;
-          at_mean += part.chain.part(k, own);
-          if (!request.variance) continue;
-          at_variance += part.chain.part_variances(k);
-          for (Index j = 0; j < u.size(); ++j)
-            answers.col(j) -= part.chain.part(k, lambda.cwiseProduct(joint.take(part, joint.W_.col(j))));
-        }
-        if (border && request.variance) at_variance += times_inverse_root(answers, joint.root_).rowwise().squaredNorm();
-        joint.put(part, at_mean, mean);
-        joint.put(part, at_variance, variance);
+        joint.put(part, part.chain.part(first, count, own), mean);
+        if (!request.variance) continue;
+        Vector own_variance = part.chain.part_variances(first, count);
+        Matrix answers(own.size(), u.size());
+        for (Index j = 0; j < u.size(); ++j)
+          answers.col(j) = -part.chain.part(first, count, lambda.cwiseProduct(joint.take(part, joint.W_.col(j))));
+        if (border) own_variance += times_inverse_root(answers, joint.root_).rowwise().squaredNorm();
+        joint.put(part, own_variance, variance);
       }
     } else {
       const Index at = prior_->first_column(t), q = (*prior_)[t].columns();

@@ -81,13 +81,15 @@ columns_term <- function(W, sd, mean = numeric(ncol(W))) {
   list(type = "columns", label = "fixed", W = W, mean = mean, factors = cbind(sd, sd, deparse.level = 0))
 }
 
-prior_kinds <- c("gp", "sum", "chain", "chains", "columns", "flat", "field", "fields", "flat_field")
+prior_kinds <- c("gp", "sum", "chain", "chains", "shared", "shared_chain", "columns", "flat", "field", "fields",
+  "flat_field")
 flat_kinds <- c("flat", "flat_field")
 
 # One case of each kind of prior, from R's generator.
 random_prior <- function(kind, n, variance = exp(rnorm(1))) {
   if (kind %in% c("field", "fields", "flat_field")) return(random_field_prior(kind, n, variance))
   if (kind %in% c("chain", "chains")) return(random_chain_prior(kind, n, variance))
+  if (kind %in% c("shared", "shared_chain")) return(random_shared_prior(kind, n, variance))
   X <- matrix(rnorm(2 * n), n)
   W <- cbind(1, matrix(rnorm(n), n))
   stationary <- sample(c("se", "matern12", "matern32", "matern52"), 1)
@@ -156,9 +158,39 @@ random_waves_prior <- function(kind, n, variance) {
   )
 }
 
+# Two processes that three groups share, with a kernel each or the same: of two inputs, or Markov processes of one beside
+# columns and a process of each group.
+random_shared_prior <- function(kind, n, variance) {
+  group <- sample(3L, n, replace = TRUE)
+  types <- sample(c("matern12", "matern32", "matern52"), 3, replace = TRUE)
+  loadings <- matrix(1:6, 3)
+  hyper <- c(a = sqrt(variance) * exp(rnorm(6)), v = c(1, 0.7), l = exp(rnorm(2, sd = 0.5)))
+  kernel <- function(r, columns) kernel_spec_of(types[r], list(variance = 6L + r, lengthscale = 8L + r), columns)
+  processes <- if (runif(1) < 0.3) 1L else 1:2
+  shared <- function(X) {
+    own <- kernel_term(X, NULL, group = group)
+    c(replace(own[names(own) != "kernel"], "type", kind),
+      list(kernels = lapply(processes, kernel, seq_len(ncol(X))), loadings = loadings))
+  }
+  if (kind == "shared") return(list(terms = list(shared(matrix(rnorm(2 * n), n))), hyper = hyper))
+  t <- cbind(round(rnorm(n), sample(1:8, 1)))
+  own <- kernel_term(t, kernel_spec_of(types[3], list(variance = 11L, lengthscale = 12L), 1L), group = group)
+  list(
+    terms = c(list(columns_term(cbind(1, rnorm(n)), 13:14, mean = c(0.3, -0.2)), shared(t)),
+      if (runif(1) < 0.5) list(replace(own, "type", "chain"))),
+    hyper = c(hyper, v3 = 0.5, l3 = 1.3, sd0 = 2, sd1 = 0.7)
+  )
+}
+
 # ---- the same priors, written out ----
 
 term_covariance <- function(term, hyper) {
+  if (length(term$loadings)) {
+    a <- matrix(hyper[term$loadings], nrow(term$loadings))[term$group, , drop = FALSE]
+    return(Reduce(`+`, Map(function(kernel, r) {
+      tcrossprod(a[, r]) * probe_kernel_value(kernel, hyper, term$inputs, term$inputs)
+    }, rep_len(term$kernels, ncol(a)), seq_len(ncol(a)))))
+  }
   if (term$type %in% c("columns", "field")) {
     columns <- term_columns(term, hyper)
     return(columns$W %*% (columns$variance * t(columns$W)))

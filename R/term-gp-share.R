@@ -1,0 +1,258 @@
+# Processes that the levels of a factor share, gp(t, by = g, share = 2): their loadings, and what fits show of them.
+
+# ---- parsing ----
+
+#' The argument `share`
+#' @return NULL or list(count; start: a matrix of starting values, levels x count, or NULL; held: is it fixed?).
+#' @noRd
+gp_share <- function(options, kernel, env, call) {
+  if (is.null(options$share)) return(NULL)
+  share <- check_share(gp_option(options, "share", env))
+  refuse <- function(...) stop_galvi("argument", sprintf(paste0("`%s`: ", ...), deparse_one(call)))
+  if (is.null(options[["by"]])) refuse("`share` needs `by`, a factor whose levels share processes.")
+  if (!is.null(options$neighbours)) {
+    refuse("`share` is not possible with `neighbours`: leave `neighbours` out, or give `inducing` in its place.")
+  }
+  if (isTRUE(gp_center(options, kernel, env, call))) {
+    refuse("functions that share processes are not centred: leave `center` out, and give levels as fixed effects.")
+  }
+  if (is_finite_kernel(kernel)) {
+    refuse("`share` is for processes, and a kernel of linear() and constant() alone makes columns.")
+  }
+  if (has_held_setting(kernel)) {
+    refuse("processes that are shared have variance 1, and their loadings have the scale: leave `variance` out of ",
+      "the kernel, and give starting values as `share`, a matrix, levels x processes.")
+  }
+  share
+}
+
+check_share <- function(x) {
+  held <- is_fixed(x)
+  value <- if (held) x$value else x
+  if (is.matrix(value) && is.numeric(value) && length(value) && all(is.finite(value))) {
+    return(list(count = ncol(value), start = value, held = held))
+  }
+  if (!held && is.numeric(x) && length(x) == 1L && is.null(dim(x)) && is.finite(x) && x >= 1 && x == round(x)) {
+    return(list(count = as.integer(x)))
+  }
+  stop_galvi("argument", sprintf(paste(
+    "`share` must be a positive whole number of processes, or their loadings: a matrix, levels x processes, of starting",
+    "values, or fixed() of one, not %s."
+  ), if (is_value(x)) format(x) else describe(x)))
+}
+
+# Is a variance typed that stays at 1? Of a sum that is the first part's, of a product every simple part's.
+has_held_setting <- function(kernel) {
+  if (!length(kernel$parts)) return(!is.null(kernel$settings[[parameters_in_role(kernel, "variance")]]))
+  of <- if (is_sum(kernel)) kernel$parts[1L] else kernel$parts
+  any(vapply(of, has_held_setting, NA))
+}
+
+# ---- design ----
+
+#' @param level Of the rows that count.
+#' @noRd
+check_sharing <- function(spec, level) {
+  levels <- spec$by_levels
+  name <- variable_name(spec$by)
+  if (is.null(levels)) {
+    stop_galvi("argument", sprintf(
+      "`%s`: `share` needs a factor `by`, and `%s` is a number: write by = factor(%s).", spec$label, name, name
+    ))
+  }
+  share <- spec$share
+  if (share$count > length(levels)) {
+    stop_galvi("argument", sprintf(
+      "`share` of %s is %d: `%s` has %d level%s, and so many processes are the most.", spec$label, share$count, name,
+      length(levels), if (length(levels) == 1L) "" else "s"
+    ))
+  }
+  empty <- setdiff(seq_along(levels), level)
+  if (length(empty)) {
+    stop_galvi("data", sprintf(
+      "%s: `%s` has no rows of %s, so that the loadings are not known: leave the level out, as droplevels() does.",
+      spec$label, name, quote_names(levels[empty], "\"", 5L)
+    ))
+  }
+  rows <- rownames(share$start)
+  if (is.null(share$start) || nrow(share$start) == length(levels) && (is.null(rows) || setequal(rows, levels))) {
+    return(invisible())
+  }
+  stop_galvi("argument", sprintf(
+    "`share` of %s must be a number or a matrix of %d levels x processes%s, not %s.", spec$label, length(levels),
+    if (is.null(rows)) "" else ", with the levels' names", describe(share$start)
+  ))
+}
+
+#' Enters the loadings into the table of hyperparameters
+#'
+#' Processes with the same kernel may be rotated. Of all rotations one has zeros above the diagonal, where these loadings
+#' are fixed; then the others are determined but for their signs.
+#' @return Their positions, levels x processes.
+#' @noRd
+register_loadings <- function(spec, context) {
+  share <- spec$share
+  levels <- spec$by_levels
+  start <- share$start
+  if (!is.null(rownames(start))) start <- start[levels, , drop = FALSE]
+  free <- matrix(!isTRUE(share$held), length(levels), share$count)
+  if (is.null(start)) {
+    start <- spread_loadings(length(levels), share$count, sqrt(context$default_variance))
+    if (rotates(spec)) start <- without_rotation(start)
+  }
+  if (rotates(spec) && !any(start[upper.tri(start)] != 0)) free[upper.tri(free)] <- FALSE
+  size <- max(sqrt(context$default_variance), abs(start))
+  at <- matrix(0L, length(levels), share$count)
+  for (r in seq_len(share$count)) for (j in seq_along(levels)) {
+    at[j, r] <- context$registry$add(
+      spec$label, sprintf("loading[%s,%d]", levels[j], r),
+      list(value = start[j, r], learned = free[j, r], prior = NULL), -100 * size, 100 * size, "identity",
+      weak = unclass(normal(0, 10 * size))
+    )
+  }
+  at
+}
+
+# Do all processes have the same kernel?
+rotates <- function(spec) identical(spec$by_hyper, "shared")
+
+# Of a matrix of loadings those with the same products and zeros above the diagonal.
+without_rotation <- function(A) {
+  # tol = 0: the levels keep their order
+  L <- t(qr.R(qr(t(A), tol = 0)))[, seq_len(ncol(A)), drop = FALSE]
+  sign <- ifelse(diag(L) < 0, -1, 1)
+  L <- L * rep(sign, each = nrow(L))
+  replace(L, upper.tri(L), 0)
+}
+
+# Loadings without any symmetry: cosines of different frequencies over the levels, the first constant.
+spread_loadings <- function(levels, count, size) {
+  at <- (seq_len(levels) - 0.5) * pi / levels
+  size / sqrt(count) * outer(at, seq_len(count) - 1L, function(x, k) cos(k * x))
+}
+
+# ---- where learning starts ----
+
+#' Loadings that were not given start where levels' means over cells of the inputs vary together
+#' @param specs Of the first predictor.
+#' @noRd
+start_unknown_loadings <- function(model, specs) {
+  unknown <- which(vapply(specs, function(spec) !is.null(spec$share) && is.null(spec$share$start), NA))
+  if (!length(unknown) || ncol(model$offset) > 1L) return(model)
+  eta <- starting_predictor(model)
+  for (t in unknown) {
+    spec <- specs[[t]]
+    rows <- term_rows(model)[[t]]
+    at <- prior_terms(model)[[t]]$loadings
+    A <- loadings_of_cells(eta, rows$group, cells_of(rows$inputs, length(spec$by_levels)), dim(at))
+    if (is.null(A)) next
+    if (rotates(spec)) A <- without_rotation(A)
+    # a typed value or the fit in `start` comes before
+    free <- model$hyper$learned[at] & model$hyper$value[at] == spec$started[seq_along(at)]
+    A <- pmin(pmax(A, model$hyper$lower[at]), model$hyper$upper[at])
+    model$hyper$value[at[free]] <- A[free]
+  }
+  model
+}
+
+#' Cells of the inputs with some rows of each level: halves of halves, along the widest input
+#' @return The cell of each row.
+#' @noRd
+cells_of <- function(x, levels) {
+  cell <- rep(1L, nrow(x))
+  halvings <- max(0, min(6, floor(log2(nrow(x) / (2 * levels)))))
+  for (k in seq_len(halvings)) {
+    for (own in split(seq_along(cell), cell)) {
+      width <- apply(x[own, , drop = FALSE], 2L, function(column) diff(range(column)))
+      column <- x[own, which.max(width)]
+      upper <- own[column > stats::median(column)]
+      cell[upper] <- cell[upper] + 2^(halvings - k)
+    }
+  }
+  match(cell, unique(cell))
+}
+
+#' Principal axes of the levels' means over cells, whose covariances are over the cells that two levels share
+#' @return Loadings, levels x processes, or NULL where nothing varies.
+#' @noRd
+loadings_of_cells <- function(eta, level, cell, size) {
+  J <- size[1L]
+  fine <- is.finite(eta)
+  eta <- eta[fine]
+  both <- list(factor(level[fine], seq_len(J)), cell[fine])
+  M <- tapply(eta, both, mean)
+  seen <- !is.na(M)
+  M <- M - rowSums(M * seen, na.rm = TRUE) / pmax(1, rowSums(seen))
+  M[!seen] <- 0
+  S <- tcrossprod(M) / pmax(1, tcrossprod(seen + 0))
+  axes <- eigen(S, symmetric = TRUE)
+  largest <- axes$values[1L]
+  if (!is.finite(largest) || largest <= 0) return(NULL)
+  # an axis that is not seen starts small, but not at zero, which would be a stationary point
+  value <- pmax(axes$values[seq_len(size[2L])], 1e-2 * largest)
+  axes$vectors[, seq_len(size[2L]), drop = FALSE] * rep(sqrt(value), each = J)
+}
+
+# ---- what fits show ----
+
+#' The terms of the first predictor that share processes
+#' @noRd
+sharing_terms <- function(design) which(vapply(design$specs, function(spec) !is.null(spec$share), NA))
+
+#' Loadings of each term with shared processes, named by term
+#'
+#' Processes with the same kernel along their principal axes, others as they are; the largest entry of each column is
+#' positive. The functions' covariances at equal inputs are an attribute.
+#' @param hyper The fit's.
+#' @noRd
+shared_loadings <- function(design, model, hyper) {
+  at <- sharing_terms(design)
+  stats::setNames(lapply(at, function(t) {
+    spec <- design$specs[[t]]
+    term <- prior_terms(model)[[t]]
+    A <- matrix(hyper[term$loadings], nrow(term$loadings))
+    kernels <- rep_len(term_kernels(term), ncol(A))
+    x <- term_rows(model)[[t]]$inputs
+    x <- x[spread_rows(nrow(x), 200L), , drop = FALSE]
+    variance <- vapply(kernels, function(kernel) mean(kernel_variances(kernel, hyper, x)), 1)
+    if (rotates(spec) && ncol(A) > 1L) {
+      axes <- svd(A)
+      A <- axes$u * rep(axes$d, each = nrow(A))
+    }
+    A <- A * rep(apply(A, 2L, function(a) if (a[which.max(abs(a))] < 0) -1 else 1), each = nrow(A))
+    dimnames(A) <- list(spec$by_levels, seq_len(ncol(A)))
+    covariance <- A %*% (variance * t(A))
+    sd <- sqrt(diag(covariance))
+    structure(A, covariance = covariance, stddev = sd,
+      correlation = covariance / pmax(outer(sd, sd), .Machine$double.xmin),
+      class = c("galvi_loadings", "loadings"))
+  }), vapply(design$specs[at], `[[`, "", "label"))
+}
+
+#' Loadings as stats::loadings() finds them: a matrix, or a list of these named by term
+#' @param factors From fitted_factors().
+#' @noRd
+fitted_loadings <- function(factors, shared) {
+  own <- if (!is.null(factors)) list(structure(factors$loadings, class = c("galvi_loadings", "loadings")))
+  all <- c(stats::setNames(own, if (length(own)) "factors"), shared)
+  if (length(all) > 1L) all else if (length(all)) all[[1L]]
+}
+
+#' Standard deviations and correlations of functions that share processes, as lines of text
+#' @noRd
+print_shared <- function(shared, digits) {
+  for (label in names(shared)) {
+    A <- shared[[label]]
+    cat("\n", label, ": ", nrow(A), " functions of ", ncol(A), if (ncol(A) == 1L) " process" else " processes",
+      " (SD, correlation):\n", sep = "")
+    print(sharing_table(A, digits), quote = FALSE, right = TRUE)
+  }
+}
+
+# A row for each level: its standard deviation, and correlations with those before it.
+sharing_table <- function(A, digits) {
+  R <- formatC(attr(A, "correlation"), digits = 2L, format = "f")
+  R[upper.tri(R, diag = TRUE)] <- ""
+  R <- R[, -ncol(R), drop = FALSE]
+  cbind(SD = format(attr(A, "stddev"), digits = digits), R)
+}

@@ -1,0 +1,43 @@
+#include "prior/low_rank_term.h"
+
+#include <algorithm>
+
+#include "numeric/dense.h"
+
+namespace galvi {
+
+Matrix LowRankTerm::columns_of(const TermRows& rows) const {
+  Matrix W(rows.kernel.inputs.rows(), columns());
+  fill(rows, 0, W);
+  return W;
+}
+
+void LowRankTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef K) const {
+  const Matrix W = columns_of(rows);
+  add_crossproduct(context, 1.0, W.transpose(), 1.0, K);
+  Vector c = Vector::Zero(W.rows());
+  add_extra_variances(rows, 0, W, c);
+  K.diagonal() += c;
+}
+
+void LowRankTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others,
+                            MatrixRef K) const {
+  multiply(context, false, true, 1.0, columns_of(rows), columns_of(others), 1.0, K);
+}
+
+void LowRankTerm::add_covariance_gradient(Context&, const TermRows& rows, const Weights& G,
+                                          VectorRef hyper) const {
+  constexpr Index block = 64;
+  const Matrix W = columns_of(rows);
+  Vector g(W.rows());
+  for (Index begin = 0; begin < W.rows(); begin += block) {
+    Matrix tile(std::min(block, W.rows() - begin), std::min(block, W.rows() - begin));
+    G.tile(begin, begin, tile);
+    g.segment(begin, tile.rows()) = tile.diagonal();
+  }
+  Vector sums = Vector::Zero(gradient_size());
+  add_gradient(rows, 0, W, 2 * G.multiply(W), g, sums);
+  finish_gradient(sums, hyper);
+}
+
+}  // namespace galvi
