@@ -76,6 +76,13 @@ void SumSpace::add_step_gradient(double gap, const ConstMatrixRef& G_A, const Co
   second_.add_step_gradient(gap, G_A.bottomRightCorner(b, b), G_Q.bottomRightCorner(b, b), hyper);
 }
 
+// A block of the first for each element of the second's state.
+void ProductSpace::add_blocks(std::vector<Index>& sizes) const {
+  std::vector<Index> own;
+  first_.add_blocks(own);
+  for (const Index size : own) sizes.push_back(size * second_.dimension());
+}
+
 void ProductSpace::observe(VectorRef h) const {
   StateVector x(first_.dimension()), y(second_.dimension());
   first_.observe(x);

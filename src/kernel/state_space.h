@@ -4,6 +4,8 @@
 // Q is never P - A P A', which has no digits left at small gaps.
 #pragma once
 
+#include <vector>
+
 #include "numeric/types.h"
 
 namespace galvi {
@@ -16,6 +18,8 @@ class StateSpace {
 
   virtual ~StateSpace() = default;
   virtual Index dimension() const = 0;  // d
+  /// Appends the sizes of the blocks that P, A and Q have on their diagonals; all else is zero.
+  virtual void add_blocks(std::vector<Index>& sizes) const { sizes.push_back(dimension()); }
   virtual void observe(VectorRef h) const = 0;
   virtual void stationary(MatrixRef P) const = 0;
   /// gap >= 0.   A, Q: d x d
@@ -37,6 +41,10 @@ class SumSpace final : public StateSpace {
  public:
   SumSpace(const StateSpace& first, const StateSpace& second) : first_(first), second_(second) {}
   Index dimension() const override { return first_.dimension() + second_.dimension(); }
+  void add_blocks(std::vector<Index>& sizes) const override {
+    first_.add_blocks(sizes);
+    second_.add_blocks(sizes);
+  }
   void observe(VectorRef h) const override;
   void stationary(MatrixRef P) const override;
   void step(double gap, MatrixRef A, MatrixRef Q) const override;
@@ -54,6 +62,7 @@ class ProductSpace final : public StateSpace {
  public:
   ProductSpace(const StateSpace& first, const StateSpace& second) : first_(first), second_(second) {}
   Index dimension() const override { return first_.dimension() * second_.dimension(); }
+  void add_blocks(std::vector<Index>& sizes) const override;
   void observe(VectorRef h) const override;
   void stationary(MatrixRef P) const override;
   void step(double gap, MatrixRef A, MatrixRef Q) const override;

@@ -217,6 +217,23 @@ test_that("a long series has an exact certificate, and two algorithms agree", {
   expect_lt(fits[[1]]$convergence$gap, 1e-5)
 })
 
+test_that("a chain of blocks is a chain of all states", {
+  # more than three states have code of their own; sizes of blocks that it knows, and one that it does not
+  d <- series(40)
+  for (formula in list(
+    count ~ 0 + gp(t, kernel = matern52(0.8, 2) + matern12(0.3, 1)),
+    count ~ 0 + gp(t, kernel = matern32(0.5, 1) + matern32(0.4, 3) + constant(0.2)),
+    count ~ 0 + gp(t, kernel = matern32(0.9, 2) * cosine(6) + matern12(0.3, 1)),
+    count ~ 0 + gp(t, kernel = matern52(0.8, 2) * matern32(fixed(1), 4) + cosine(3))
+  )) {
+    fits <- both_ways(formula, d, "poisson", hyper = "fixed")
+    expect_close(fits$chain$elbo, fits$dense$elbo, 1e-8)
+    expect_close(fits$chain$posterior$mean, fits$dense$posterior$mean, 1e-6)
+    expect_close(fits$chain$posterior$variance, fits$dense$posterior$variance, 1e-6)
+    expect_lt(fits$chain$convergence$gap, 1e-4)
+  }
+})
+
 test_that("what is not a chain, or has many states for its rows, is a full process", {
   d <- series(30)
   solver <- function(formula) {
