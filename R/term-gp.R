@@ -314,8 +314,9 @@ design_term.gp_term <- function(spec, frame, context) {
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
 }
 
-# More states than this cost more than a dense matrix does at most sizes.
+# A kernel's states (StateSpace::most_dimensions), and those of all processes that make one chain.
 most_states <- 16
+most_states_together <- 64
 
 # Nodes of fields beside them, such as the levels of a grouping factor: each is a column.
 most_nodes_beside <- 300
@@ -343,8 +344,10 @@ settle_chains <- function(built) {
     if (!fact("term", b$term$type, "fields")) return(0)
     if (is.null(b$term$field)) Inf else b$term$field$precision[[1L]]$rows
   }, 1))
-  # a row costs as the cube of the states, or as the square of the rows; up to three states have code of their own
-  cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
+  # a row costs as the square of the states, or as the square of the rows (bench/long-series.R); up to three states have
+  # code of their own
+  cheaper <- states <= 3 ||
+    states <= most_states_together && NROW(of[[1L]]$rows$inputs) >= max(200, 14 * states)
   if (same("inputs") && cheaper && nodes <= most_nodes_beside) return(built)
   built[chains] <- lapply(of, function(b) {
     b$term$type <- "kernel"

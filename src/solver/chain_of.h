@@ -56,7 +56,10 @@ class ChainOf final : public Chain {
   }
   Matrix unpacked(const double* packed) const;
   /// h_i of one block or all, and P h_i with the stationary P: where it is stored, or in `own`.
-  const double* h(Index i, Vec& own, Index block = all) const;
+  const double* h(Index i, Vec& own, Index block = all) const {
+    return block == all && !scaled_ ? observe_.data() : scaled_h(i, own, block);
+  }
+  const double* scaled_h(Index i, Vec& own, Index block) const;
   const double* prior(States& states, const double* h, Vec& own) const;
   /// The step to row i > 0.
   const double* A(Index i) const { return &A_[step_[i] * packed_]; }
@@ -155,8 +158,7 @@ class ChainOf<States>::Covariances {
 };
 
 template <class States>
-const double* ChainOf<States>::h(Index i, Vec& own, Index block) const {
-  if (block == all && !scaled_) return observe_.data();
+const double* ChainOf<States>::scaled_h(Index i, Vec& own, Index block) const {
   for (Index b = 0; b < blocks(); ++b) {
     const double scale = block == all || block == b ? blocks_[b].at(i) : 0;
     const Index size = blocks_[b].space->dimension();
@@ -207,36 +209,21 @@ void ChainOf<States>::refresh() {
   stationary_ = states.matrix();
   A_.assign(gaps_.size() * packed_, 0.0);
   Q_.assign(gaps_.size() * packed_, 0.0);
-  Index at = 0;  // among packed numbers
-  std::vector<Index> own;
-  Matrix A, Q;
-  Vector observed;
+  Matrix A = Matrix::Zero(dimension_, dimension_), Q = A, P = A;
   for (Index b = 0; b < blocks(); ++b) {
     const StateSpace& space = *blocks_[b].space;
-    const Index size = space.dimension(), first = first_[b];
-    own.clear();
-    space.add_blocks(own);
-    observed.resize(size);
-    space.observe(observed);
-    std::copy(observed.data(), observed.data() + size, observe_.data() + first);
-    A.resize(size, size);
-    Q.resize(size, size);
-    space.stationary(Q);
-    for (Index j = 0; j < size; ++j)
-      for (Index i = 0; i < size; ++i) stationary_[first + i + dimension_ * (first + j)] = Q(i, j);
-    Index added = 0;
-    for (std::size_t k = 0; k < gaps_.size(); ++k) {
-      space.step(gaps_[k], A, Q);
-      added = 0;
-      Index from = 0;
-      for (const Index part : own) {
-        Eigen::Map<Matrix>(&A_[k * packed_ + at + added], part, part) = A.block(from, from, part, part);
-        Eigen::Map<Matrix>(&Q_[k * packed_ + at + added], part, part) = Q.block(from, from, part, part);
-        from += part;
-        added += part * part;
-      }
+    const Index at = first_[b], size = space.dimension();
+    space.observe(Eigen::Map<Vector>(observe_.data() + at, size));
+    space.stationary(P.block(at, at, size, size));
+  }
+  std::copy(P.data(), P.data() + P.size(), stationary_.begin());
+  for (std::size_t k = 0; k < gaps_.size(); ++k) {
+    for (Index b = 0; b < blocks(); ++b) {
+      const Index at = first_[b], size = blocks_[b].space->dimension();
+      blocks_[b].space->step(gaps_[k], A.block(at, at, size, size), Q.block(at, at, size, size));
     }
-    at += added;
+    states.pack(A.data(), &A_[k * packed_]);
+    states.pack(Q.data(), &Q_[k * packed_]);
   }
   states.multiply(stationary_, observe_.data(), prior_.data());
 }

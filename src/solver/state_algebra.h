@@ -113,6 +113,8 @@ class FixedStates {
       for (int i = 0; i < D; ++i) X[i + D * j] = along(&AX[i], A + j);
     }
   }
+  /// The diagonal blocks of a matrix, packed.
+  static void pack(const double* X, double* out) { std::copy(X, X + D * D, out); }
   /// X += Q
   static void add_packed(const double* Q, Mat& X) {
     GALVI_UNROLL
@@ -247,6 +249,9 @@ class BlockStates {
     each_block(A, [&](auto size, Index at, const double* own) {
       rows(size, X.data(), at, 0).noalias() = block(size, own).lazyProduct(rows(size, half_.data(), at, 0));
     });
+  }
+  void pack(const double* X, double* out) const {
+    for_entries([&](Index i, Index j, Index k) { out[k] = X[i + d_ * j]; });
   }
   void add_packed(const double* Q, Mat& X) const {
     for_entries([&](Index i, Index j, Index k) { X[i + d_ * j] += Q[k]; });
