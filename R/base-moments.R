@@ -84,7 +84,9 @@ distinct_rows <- function(x, weights = one_each(x)) {
     column <- x[sorted, j]
     new[-1L] <- new[-1L] | column[-1L] != column[-n]
   }
-  list(x = x[sorted[new], , drop = FALSE], weights = as.vector(rowsum(weights[sorted], cumsum(new))))
+  weights <- weights[sorted]
+  if (!all(new)) weights <- as.vector(rowsum(weights, cumsum(new)))
+  list(x = x[sorted[new], , drop = FALSE], weights = weights)
 }
 
 #' Rows of weight 0 count nothing, whatever their density.   x: N, or a matrix of N rows

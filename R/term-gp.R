@@ -25,7 +25,7 @@
 #' rows, for every likelihood and method, and the model is the same to rounding error. So a million rows take about a
 #' minute. `fit$solver` is `"markov"` then. It holds alone, beside fixed effects, beside random effects and fields of
 #' up to 300 levels or nodes, with `by`, and for several such terms of the same input. Products with [periodic()] have
-#' dozens of states: they are chains from about 5,000 rows on. Beside processes of other inputs, larger fields, or with
+#' dozens of states: they are chains from about 600 rows on. Beside processes of other inputs, larger fields, or with
 #' many states for few rows, the process is a full one for up to 1,000 rows. For more rows it is represented by its
 #' states at knots, as in space and time below, and not centred; the fit says so, with what this costs the bound.
 #' `center = TRUE` keeps the full process.
@@ -424,7 +424,7 @@ design_term.gp_term <- function(spec, frame, context) {
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
 }
 
-# More states than this cost more than a dense matrix does at most sizes.
+# Of all processes that make one chain: more cost more than a dense matrix does at most sizes.
 most_states <- 80
 
 # Nodes of fields beside them, such as the levels of a grouping factor: each is a column.
@@ -450,8 +450,10 @@ settle_chains <- function(built, context) {
     if (!fact("term", b$term$type, "fields")) return(0)
     if (is.null(b$term$field)) Inf else field_nodes(b$term$field)
   }, 1))
-  # a row costs as the cube of the states, or as the square of the rows; up to three states have code of their own
-  cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
+  # a row costs as the square of the states, or as the square of the rows (bench/long-series.R); up to three states have
+  # code of their own
+  cheaper <- states <= 3 ||
+    states <= most_states && NROW(of[[1L]]$rows$inputs) >= max(200, 14 * states)
   if (same("inputs") && cheaper && nodes <= most_nodes_beside) return(built)
   at_knots <- chains_at_knots(built, chains, context)
   if (!is.null(at_knots)) return(at_knots)

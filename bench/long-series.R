@@ -2,6 +2,7 @@
 #
 #   Rscript bench/long-series.R              (1e4 and 1e5 rows; a minute)
 #   Rscript bench/long-series.R 1e6          (other numbers of rows)
+#   Rscript bench/long-series.R states       (sums of 4 to 34 states)
 #
 # Counts, 50 rows a lengthscale, matern32() over one input: held at the truth, learned, and predictions at three times.
 # The peers are asked for the same series where they are installed and can take it: glmmTMB's ou() up to 1e4 rows (it makes an
@@ -14,7 +15,44 @@
 #   1e5      0.8      3.1      2e-06
 #   1e6     10       42        2e-05  1.6 GB
 source("bench/_helper.R")
-asked <- as.numeric(commandArgs(TRUE))
+
+# Of the process so far, where the system tells.
+peak_memory <- function() {
+  status <- "/proc/self/status"
+  if (!file.exists(status)) return("")
+  kilobytes <- as.numeric(gsub("[^0-9]", "", grep("VmHWM", readLines(status), value = TRUE)))
+  sprintf(", %.2f GB", kilobytes / 1e6)
+}
+
+# Sums of processes: the time of a row by the number of states.
+states <- function(n = 4000) {
+  set.seed(1)
+  d <- data.frame(t = seq_len(n) / 50)
+  d$y <- rpois(n, exp(0.5 + 0.8 * sin(d$t)))
+  control <- galvi_control(threads = 1, uncertainty = "factorised")
+  for (formula in list(
+    y ~ 0 + gp(t, kernel = matern32(0.5, 1) + matern32(0.5, 5)),
+    y ~ 0 + gp(t, kernel = matern52(0.5, 1) + matern52(0.5, 5)),
+    y ~ 0 + gp(t, kernel = matern52(0.2, 1) + matern52(0.2, 2) + matern52(0.2, 5) + matern52(0.2, 10)),
+    y ~ 0 + gp(t, kernel = matern52(0.2, 1) + matern52(0.2, 2) + matern52(0.2, 5) + matern52(0.2, 10)) +
+      gp(t, kernel = matern52(0.2, 3) + matern52(0.2, 7) + matern52(0.2, 14) + matern52(0.2, 20)) +
+      gp(t, kernel = matern52(0.2, 4) + matern52(0.2, 8) + matern52(0.2, 16) + matern12(0.2, 30))
+  )) {
+    count <- sum(c(matern52 = 3, matern32 = 2, matern12 = 1)[regmatches(deparse1(formula),
+      gregexpr("matern[0-9]+", deparse1(formula)))[[1]]])
+    seconds <- vapply(c("fixed", "optimise"), function(hyper) {
+      cpu_seconds(function() galvi(formula, d, poisson(), hyper = hyper, verbose = FALSE, control = control))
+    }, 0)
+    cat(sprintf("%d states, %g rows: held %.2f s, learned %.2f s\n", count, n, seconds[1], seconds[2]))
+  }
+}
+
+asked <- commandArgs(TRUE)
+if ("states" %in% asked) {
+  states()
+  quit()
+}
+asked <- as.numeric(asked)
 for (n in if (length(asked)) asked else c(1e4, 1e5)) {
   set.seed(1)
   t <- seq_len(n) / 50
@@ -25,8 +63,13 @@ for (n in if (length(asked)) asked else c(1e4, 1e5)) {
     seconds <- cpu_seconds(function() fits[[hyper]] <<- galvi(y ~ 0 + gp(t, kernel = matern32(1, 1)), d, poisson(),
       hyper = hyper, verbose = FALSE, control = galvi_control(threads = 1, uncertainty = "factorised")))
     fit <- fits[[hyper]]
-    cat(sprintf("%g rows, %s: %.2f s, bound %.4f, gap %.0e\n", n, hyper, seconds, fit$elbo, fit$convergence$gap))
+    cat(sprintf("%g rows, %s: %.2f s, bound %.4f, gap %.0e%s\n", n, hyper, seconds, fit$elbo, fit$convergence$gap,
+      peak_memory()))
   }
+  seconds <- cpu_seconds(function() second <<- galvi(y ~ 0 + gp(t, kernel = matern32(1, 1)), d, poisson(),
+    method = "newton", hyper = "fixed", verbose = FALSE, control = galvi_control(threads = 1)))
+  cat(sprintf("  newton, fixed: %.2f s, bound higher by %.0e, gap %.0e\n", seconds, second$elbo - fits$fixed$elbo,
+    second$convergence$gap))
   seconds <- cpu_seconds(function() predict(fit, data.frame(t = c(-1, 0.333, n / 50 + 1)), se.fit = TRUE))
   cat(sprintf("  three predictions: %.2f s\n", seconds))
   if (n <= 1e4 && requireNamespace("glmmTMB", quietly = TRUE)) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "inference/ascent.h"
+
 namespace galvi {
 
 namespace {
@@ -10,15 +12,19 @@ namespace {
 bool averages(const Algorithm& algorithm) { return algorithm.facts.averaging == Averaging::itself; }
 
 /// The names that "auto" stands for, the best first; the last serves every model with these rows. With z as
-/// long as the data newton or, where the likelihood is not log-concave and newton's model of the variances is
-/// misleading, the natural gradient. Otherwise the fixed point, which is accurate for coefficients with wide
+/// long as the data newton, or the natural gradient where the likelihood is not log-concave, which misleads newton's
+/// model of the variances, or where its products are no cheaper than factorisations, unless means must move together,
+/// which the natural gradient cannot see. Otherwise the fixed point, which is accurate for coefficients with wide
 /// priors; with very many rows incremental sweeps are faster, but not where workers have the rows.
 std::vector<std::string> automatic(const LatentGaussianModel& model) {
   constexpr Index many = 100;  // rows per column (bench/incremental.R)
   std::vector<std::string> out;
   if (model.has_all_rows()) out.push_back("exact");
   if (model.full() && model.has_all_rows())
-    out.push_back(model.likelihood().concave_in_each() ? "newton" : "natural_gradient");
+    out.push_back(model.likelihood().concave_in_each() &&
+                          (model.all(&Solver::favours_products) || moves_means_together(model))
+                      ? "newton"
+                      : "natural_gradient");
   else if (model.latents() == 1 && model.observations() >= many * model.latent_dimension())
     out.push_back("incremental");
   out.push_back("fixed_point");

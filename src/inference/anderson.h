@@ -29,11 +29,15 @@ class Anderson {
     Vector next = x + step * residual;
     const Index m = static_cast<Index>(dx_.size());
     if (m == 0) return next;
-    Matrix changes(x.size(), m);
-    for (Index i = 0; i < m; ++i) changes.col(i) = dr_[i].cwiseQuotient(scale);
-    Matrix gram = changes.transpose() * changes;
+    Matrix gram(m, m);
+    Vector along(m);
+    for (Index i = 0; i < m; ++i) {
+      const Vector scaled = dr_[i].cwiseQuotient(scale).cwiseQuotient(scale);
+      for (Index j = 0; j <= i; ++j) gram(i, j) = gram(j, i) = scaled.dot(dr_[j]);
+      along[i] = scaled.dot(residual);
+    }
     gram.diagonal() *= 1 + 1e-12;  // nearly parallel differences
-    const Vector gamma = gram.ldlt().solve(changes.transpose() * residual.cwiseQuotient(scale));
+    const Vector gamma = gram.ldlt().solve(along);
     if (gamma.allFinite())
       for (Index i = 0; i < m; ++i) next -= gamma[i] * (dx_[i] + step * dr_[i]);
     return next;

@@ -108,9 +108,10 @@ SiteResult climb(LatentGaussianModel& model, const std::optional<Sites>& start,
                  const InferenceControl& control, Trace& trace, const Climb& how) {
   const Index N = model.rows(), K = model.latents(), size = N * K;
   const int order = how.joint ? 2 : 1;
+  constexpr Index many = 200000;  // numbers, of which each point keeps twice as many
   SiteResult out;
   out.posterior = initial_posterior(model, start, order);
-  Anderson anderson(how.memory);
+  Anderson anderson(how.memory.value_or(2 * size <= many ? 10 : 3));
   Vector x(2 * size), residual(2 * size), scale(2 * size);
   double step = 1;
   while (!finished(model, control, trace, out)) {

@@ -40,8 +40,9 @@ inline bool holds(std::optional<SitePosterior>& next, const SitePosterior& curre
 bool finished(LatentGaussianModel& model, const InferenceControl& control, Trace& trace, SiteResult& out);
 
 struct Climb {
-  bool joint = false;       // towards newton_target() instead of natural_target()
-  std::size_t memory = 10;  // number of earlier points that Anderson acceleration in (b, lambda) uses
+  bool joint = false;  // towards newton_target() instead of natural_target()
+  /// The number of earlier points that Anderson acceleration in (b, lambda) uses; none: what the rows allow.
+  std::optional<std::size_t> memory = std::nullopt;
 };
 
 /// Climbs to the optimum. A step that would lower the bound is replaced by a plain one, shortened.

@@ -57,9 +57,9 @@ bool CentredChain::factorise(const Vector& lambda) {
   const Index count = static_cast<Index>(centres_.size());
   F_.resize(rows(), 2 * count);
   sign_.resize(2 * count);
-  if (count == 0) return true;
   conditions_.resize(rows(), count);
   of_means_.resize(count, count);
+  if (count == 0) return true;
   for (Index c = 0; c < count; ++c) {
     const Chain::Solution one = chain_->solve_for(centres_[c], true);
     conditions_.col(c) = one.mean;
@@ -156,8 +156,22 @@ Vector CentredChain::squared_covariance(const Vector& x) const {
   return out + low_rank_hadamard(F_, sign_, F_, sign_, x);
 }
 
-Vector CentredChain::prior_by_covariance(const Vector& x) const {
-  Vector out = chain_->prior_by_covariance(x);
+double CentredChain::prior_form(const Vector& x) const {
+  if (centres_.empty()) return chain_->prior_form({Chain::all, x});
+  double out = 0;
+  for (Index b = 0; b < chain_->blocks(); ++b)
+    out += chain_->prior_form({b, centre_of_[b] < 0 ? x : centred(centre_of_[b], x)});
+  return out;
+}
+
+double CentredChain::covariance_form(const Vector& x) const {
+  double out = chain_->covariance_form(x);
+  if (sign_.size() > 0) out += sign_.dot((F_.transpose() * x).cwiseAbs2());
+  return out;
+}
+
+Chain::SquaredForms CentredChain::squared_forms(const Vector& x) const {
+  Chain::SquaredForms out = chain_->squared_forms(x);
   const Index count = static_cast<Index>(centres_.size());
   if (count == 0) return out;
   Matrix G(rows(), 2 * count);
@@ -166,12 +180,13 @@ Vector CentredChain::prior_by_covariance(const Vector& x) const {
                                     : Vector(Vector::Zero(rows()));
   G.rightCols(count) = columns_;
   for (Index j = 0; j < 2 * count; ++j) {
-    const auto g = G.col(j);
-    out += sign_[j] * g.cwiseProduct(chain_->solve(g.cwiseProduct(x)).mean);
-    const auto F = F_.col(j);
-    out += sign_[j] * F.cwiseProduct(chain_->prior_product({Chain::all, F.cwiseProduct(x)}));
+    const Vector Fx = F_.col(j).cwiseProduct(x);
+    out.covariance += 2 * sign_[j] * chain_->covariance_form(Fx);
+    out.prior += sign_[j] * (chain_->covariance_form(G.col(j).cwiseProduct(x)) + chain_->prior_form({Chain::all, Fx}));
   }
-  return out + low_rank_hadamard(G, sign_, F_, sign_, x);
+  out.covariance += low_rank_form(F_, sign_, F_, sign_, x);
+  out.prior += low_rank_form(G, sign_, F_, sign_, x);
+  return out;
 }
 
 namespace {

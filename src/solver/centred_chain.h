@@ -32,8 +32,10 @@ class CentredChain {
   Vector residual(const Vector& y) const;    // y - V Lambda y
   Vector covariance(const Vector& x) const;  // V x
   Vector prior_product(const Vector& x) const;
-  Vector squared_covariance(const Vector& x) const;   // (V o V) x
-  Vector prior_by_covariance(const Vector& x) const;  // (C o V) x
+  Vector squared_covariance(const Vector& x) const;  // (V o V) x
+  double prior_form(const Vector& x) const;          // x'C x
+  double covariance_form(const Vector& x) const;     // x'V x
+  Chain::SquaredForms squared_forms(const Vector& x) const;  // x'(C o V) x and x'(V o V) x
 
   /// The part of `count` blocks in V x, and the variances of their sum.
   Vector part(Index first, Index count, const Vector& x) const;
@@ -51,6 +53,9 @@ class CentredChain {
   /// Blocks with mean zero: their conditions, and the columns that belong to them.   N x centres
   const std::vector<BlockWeights>& centres() const { return centres_; }
   const Matrix& columns() const { return columns_; }
+  /// V_0 a, and a'V_0 a, which is 1 for a process without variance.
+  const Matrix& conditions() const { return conditions_; }
+  Matrix condition_covariance() const { return of_means_ * of_means_.transpose(); }
   void sweep(const Matrix& Y, const Chain::Change& change) { chain_->sweep(Y, centres_, change); }
   /// Draws from N(0, V).   N x count
   Matrix draw(Context& context, Index count) const;

@@ -69,9 +69,16 @@ class Chain {
   virtual Solution solve_for(const BlockWeights& b, bool parts) const = 0;
   /// y - V Lambda y, without the loss of a difference.
   virtual Vector residual(const Vector& y) const = 0;
-  virtual Vector prior_product(const BlockWeights& x) const = 0;    // C x of one block or all
-  virtual Vector squared_covariance(const Vector& x) const = 0;     // (V o V) x
-  virtual Vector prior_by_covariance(const Vector& x) const = 0;    // (C o V) x
+  virtual Vector prior_product(const BlockWeights& x) const = 0;  // C x of one block or all
+  virtual Vector squared_covariance(const Vector& x) const = 0;   // (V o V) x
+  /// x'C x of one block or all, and x'V x.
+  virtual double prior_form(const BlockWeights& x) const = 0;
+  virtual double covariance_form(const Vector& x) const = 0;
+  /// x'(C o V) x and x'(V o V) x.
+  struct SquaredForms {
+    double prior, covariance;
+  };
+  virtual SquaredForms squared_forms(const Vector& x) const = 0;
 
   /// Visits all rows in order. t has the residuals of pseudo-observations Y and the covariances of f with linear
   /// functions, at the present sites; v the variance of f by this chain alone. lambda += what `change` returns; call
@@ -97,7 +104,8 @@ class Chain {
   virtual Matrix start() const = 0;                                 // covariance of x_0
   virtual Vector observation(Index i, Index block) const = 0;       // h_i of all or one block
   virtual void step(Index i, Matrix& A_i, Matrix& Q_i) const = 0;   // to row i > 0
-  virtual Matrix known(Index i) const = 0;  // covariance of x_i given the sites up to i
+  /// The covariance of x_i given the sites up to i, quick where i falls by one with each call.
+  virtual std::function<Matrix(Index)> filter() const = 0;
 
   Vector at_;
   std::vector<ChainBlock> blocks_;

@@ -325,21 +325,47 @@ Vector MarkovSolver::apply_squared_covariance(const Vector& x) const {
   return out + low_rank_hadamard(F_, one, F_, one, x);
 }
 
+// With X and Y of the chains, V = X + F F' and C = Y + W W'.
 Distance MarkovSolver::distance(const Vector& r, const Vector& d) const {
-  const double norm = r.dot(apply_covariance(r)) + 0.5 * d.dot(apply_squared_covariance(d));
-  if (null_dimension() > 0) return {infinity, norm};
-  Vector bent = by_chain(row_flops() * rows_, d, [](const CentredChain& chain, const Vector& own) {
-    return chain.prior_by_covariance(own);
+  const bool proper = null_dimension() == 0;
+  const Index q = W_.cols();
+  struct Forms {
+    double prior = 0, covariance = 0;  // of r with C and V
+    Chain::SquaredForms squared{0, 0};  // of d
+  };
+  const Index count = static_cast<Index>(parts_.size());
+  std::vector<Forms> own(count);
+  parallel_for(context_, count, row_flops() * rows_, [&](Index p) {
+    const CentredChain& chain = parts_[p].chain;
+    const Vector r_own = take(parts_[p], r), d_own = take(parts_[p], d);
+    Forms& out = own[p];
+    out.covariance = chain.covariance_form(r_own);
+    out.squared = chain.squared_forms(d_own);
+    if (proper) out.prior = chain.prior_form(r_own);
+    for (Index j = 0; j < q; ++j) {
+      const Vector Fd = take(parts_[p], F_.col(j)).cwiseProduct(d_own);
+      out.squared.covariance += 2 * chain.covariance_form(Fd);
+      if (proper)
+        out.squared.prior += chain.prior_form(Fd) +
+                             chain.covariance_form(take(parts_[p], W_.col(j)).cwiseProduct(d_own));
+    }
   });
-  const auto product = [](const CentredChain& chain, const Vector& own) { return chain.covariance(own); };
-  const auto prior = [](const CentredChain& chain, const Vector& own) { return chain.prior_product(own); };
-  for (Index j = 0; j < W_.cols(); ++j) {
-    bent += W_.col(j).cwiseProduct(by_chain(row_flops() * rows_, W_.col(j).cwiseProduct(d), product));
-    bent += F_.col(j).cwiseProduct(by_chain(row_flops() * rows_, F_.col(j).cwiseProduct(d), prior));
+  context_.cost.flops += row_flops() * rows_;
+  Forms sum;
+  for (const Forms& part : own) {
+    sum.prior += part.prior;
+    sum.covariance += part.covariance;
+    sum.squared.prior += part.squared.prior;
+    sum.squared.covariance += part.squared.covariance;
   }
-  const Vector one = Vector::Ones(W_.cols());
-  bent += low_rank_hadamard(W_, one, F_, one, d);
-  return {0.5 * (r.dot(apply_prior(r)) + d.dot(bent)), norm};
+  const Vector one = Vector::Ones(q);
+  if (q > 0) sum.covariance += (F_.transpose() * r).squaredNorm();
+  sum.squared.covariance += low_rank_form(F_, one, F_, one, d);
+  const double norm = sum.covariance + 0.5 * sum.squared.covariance;
+  if (!proper) return {infinity, norm};
+  sum.prior += (W_.transpose() * r).squaredNorm();
+  sum.squared.prior += low_rank_form(W_, one, F_, one, d);
+  return {0.5 * (sum.prior + sum.squared.prior), norm};
 }
 
 Matrix MarkovSolver::covariance(const std::vector<Index>& rows) const {
@@ -387,25 +413,17 @@ void MarkovSolver::sweep(const SiteChange& change) {
     for (Index j = 0; j < q; ++j) own.place.push_back(j);
     for (Index j = 0; j < 2 * c; ++j) own.place.push_back(first[g] + j);
     // G of this chain at the present sites
-    Matrix t(N, q + 2 * c), of_means(c, c);
+    Matrix t(N, q + 2 * c);
     for (Index j = 0; j < q + c; ++j) t.col(j) = chain.chain().residual(own.Y.col(j));
-    for (Index j = 0; j < c; ++j) {
-      const Chain::Solution one = chain.chain().solve_for(chain.centres()[j], true);
-      t.col(q + c + j) = one.mean;
-      for (Index k = 0; k < c; ++k)
-        of_means(k, j) = chain.centres()[k].weight.dot(one.parts.col(chain.centres()[k].block));
-    }
+    t.rightCols(c) = chain.conditions();
     Matrix add = Matrix::Zero(q + 2 * c, q + 2 * c);
     const Vector lambda = take(part, lambda_);
     add.topRows(q + c) = own.Y.transpose() * lambda.asDiagonal() * t;
     add.bottomLeftCorner(c, q + c) = add.topRightCorner(q + c, c).transpose();
-    add.bottomRightCorner(c, c) = -of_means;
+    add.bottomRightCorner(c, c) = -chain.condition_covariance();
     for (Index j = 0; j < c; ++j) add(q + j, q + j) += 1;
     for (Index i = 0; i < add.rows(); ++i)
       for (Index j = 0; j < add.cols(); ++j) G(own.place[i], own.place[j]) += add(i, j);
-    // a process without variance has no condition
-    for (Index j = 0; j < c; ++j)
-      if (of_means(j, j) == 0) G(own.place[q + c + j], own.place[q + c + j]) = -1;
     borders.push_back(std::move(own));
   }
   Matrix inverse = p > 0 ? Matrix(G.partialPivLu().inverse()) : G;

@@ -28,6 +28,7 @@ class MarkovSolver final : public Solver {
   Index null_dimension() const override { return prior_->null_dimension(); }
   Index latent_dimension() const override { return rows_; }
   bool cheap_products() const override { return true; }
+  bool favours_products() const override { return false; }  // all are one or two passes over the rows
   bool can_sweep() const override;
   bool can_whiten() const override;
 

@@ -21,5 +21,10 @@ inline Vector low_rank_hadamard(const Matrix& F, const Vector& s, const Matrix& 
   const Matrix inner = s.asDiagonal() * (F.transpose() * x.asDiagonal() * G) * t.asDiagonal();
   return (F * inner).cwiseProduct(G).rowwise().sum();
 }
+/// x'(A o B) x
+inline double low_rank_form(const Matrix& F, const Vector& s, const Matrix& G, const Vector& t, const Vector& x) {
+  if (s.size() == 0 || t.size() == 0) return 0;
+  return s.dot((F.transpose() * x.asDiagonal() * G).cwiseAbs2() * t);
+}
 
 }  // namespace galvi

@@ -184,6 +184,9 @@ class Solver {
   virtual double rounding() const { return 0; }
   /// Largest jitter added to a diagonal so far.
   virtual double jitter() const { return 0; }
+  /// Whether products with C, V and V o V cost next to nothing beside factorise(), so that an algorithm gains by
+  /// exchanging factorisations for them.
+  virtual bool favours_products() const { return cheap_products(); }
 
  protected:
   /// Throws std::invalid_argument if the terms cannot read the rows.

@@ -55,9 +55,11 @@ test_that("models are those of the dense kernel, learned ones too", {
   )
   new <- data.frame(t = c(-3, 1.234, 2, 2, 30), z = c(0, 1, 0, 0, 0), day = c(1, 5, 5, 12, 2),
     g = factor(c("a", "b", "c", "a", "b")))
+  # "auto" is another algorithm for either, which stops elsewhere within the tolerance
+  exact <- galvi_control(tol = 1e-10)
   for (family in names(formulas)) for (formula in formulas[[family]]) {
     info <- deparse1(formula)
-    fits <- both_ways(formula, d, family)
+    fits <- both_ways(formula, d, family, control = exact)
     expect_identical(vapply(fits, solver_name, ""), c(chain = "markov", dense = "dense_kernel"), info = info)
     expect_close(fits$chain$elbo, fits$dense$elbo, 1e-8)
     # where two processes share what they explain, the optimum is flat
@@ -190,6 +192,24 @@ test_that("a long series has an exact certificate, and two algorithms agree", {
   expect_lt(fits[[1]]$convergence$gap, 1e-5)
 })
 
+test_that("a chain of blocks is a chain of all states", {
+  # more than three states have code of their own; sizes of blocks that it knows, and one that it does not
+  d <- series(40)
+  for (formula in list(
+    count ~ 0 + gp(t, kernel = matern52(0.8, 2) + matern12(0.3, 1)),
+    count ~ 0 + gp(t, kernel = matern32(0.5, 1) + matern32(0.4, 3) + constant(0.2)),
+    count ~ 0 + gp(t, kernel = matern32(0.9, 2) * cosine(6) + matern12(0.3, 1)),
+    count ~ 0 + gp(t, kernel = matern52(0.8, 2) * matern32(fixed(1), 4) + cosine(3))
+  )) {
+    fits <- both_ways(formula, d, "poisson", hyper = "fixed", control = galvi_control(tol = 1e-11))
+    expect_close(fits$chain$elbo, fits$dense$elbo, 1e-8)
+    expect_close(fits$chain$posterior$mean, fits$dense$posterior$mean, 1e-6)
+    expect_close(fits$chain$posterior$variance, fits$dense$posterior$variance, 1e-6)
+    gaps <- vapply(fits, function(fit) fit$convergence$gap, 1)
+    expect_close(gaps[["chain"]], gaps[["dense"]], 1e-7)
+  }
+})
+
 test_that("what is not a chain, or has many states for its rows, is a full process", {
   d <- series(30)
   solver <- function(formula) {
@@ -202,6 +222,24 @@ test_that("what is not a chain, or has many states for its rows, is a full proce
   expect_identical(solver(y ~ gp(t, kernel = matern32()) + (1 | g)), "markov")
   expect_identical(solver(y ~ gp(t, kernel = matern52() + matern32())), "dense_kernel")
   expect_identical(solver(y ~ gp(t, kernel = matern52())), "markov")
-  d <- series(700)
-  expect_identical(solver(y ~ gp(t, kernel = matern52() + matern32())), "markov")
+})
+
+test_that("a chain of more than three states needs 200 rows, and 14 for each state", {
+  solver <- function(formula, rows, levels = 2) {
+    d <- series(rows)
+    d$g <- factor(rep_len(seq_len(levels), rows))
+    built <- galvi_model(galvi_design(formula, d))
+    solver_name(list(model = built))
+  }
+  five <- y ~ gp(t, kernel = matern52() + matern32())
+  expect_identical(solver(five, 199), "dense_kernel")
+  expect_identical(solver(five, 200), "markov")
+  sixteen <- y ~ gp(t, kernel = matern32() + matern52() * matern32() + matern32() * matern12() * matern52() + matern32())
+  expect_identical(solver(sixteen, 223), "dense_kernel")
+  expect_identical(solver(sixteen, 224), "markov")
+  # all levels' processes are in one state beside one that has no levels
+  levels <- y ~ gp(t, kernel = matern12()) + gp(t, by = g, kernel = matern12(), by_hyper = "shared")
+  expect_identical(solver(levels, 14 * 21 - 1, 20), "dense_kernel")
+  expect_identical(solver(levels, 14 * 21, 20), "markov")
+  expect_identical(solver(levels, 14 * 65, 64), "dense_kernel")
 })
