@@ -49,7 +49,7 @@
 #'   value are tried too, for all such lengthscales of a term together, until the bound falls by more than ten, and the
 #'   search starts from the one with the highest bound. From a long lengthscale it may end at a local maximum, a smooth
 #'   function with much noise. Of `integrated_wiener`, which has none, variances of 27, 27^2 and 27^3 times the default
-#'   are tried.
+#'   are tried: give a `variance` where a function has more than some 50 bends.
 #' * `variance`: with an identity link the variance of y (for [student()], [laplace()] and [asymmetric_laplace()] the
 #'   squared [mad()]), else 1. A sum divides it equally among its parts. `linear`, `polynomial`, `arc_cosine`
 #'   and `integrated_wiener` are scaled so that their prior variance, averaged over the rows, has this value.

@@ -16,7 +16,7 @@ renewed_harmonics <- function(model, hyper) {
 # A full process needs all rows in memory, and no others beside it that save its size.
 can_be_full <- function(model, predictor) {
   saving <- vapply(predictor$terms, function(term) !is.null(term$inducing) || !is.null(term$neighbours), NA)
-  !is_streamed(model) && length(model$y) <= most_full_rows && !any(saving)
+  is.null(model$stream) && length(model$y) <= most_full_rows && !any(saving)
 }
 
 # Of each term of each predictor; NULL for terms without.

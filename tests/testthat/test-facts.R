@@ -38,7 +38,7 @@ test_that("a kernel's columns, metric and variances are what its covariances say
     spec <- list(
       type = type, columns = if (facts$acts_on_columns) seq_len(if (facts$one_input) 1L else 2L) else integer(),
       hyper = stats::setNames(as.list(seq_along(names)), names),
-      constants = formals(get(type, asNamespace("galvi")))[facts$constants]
+      constants = c(formals(get(type, asNamespace("galvi")))[facts$constants], if (facts$origin) list(origin = 0.1))
     )
     value <- function(X, scale = 1) probe_kernel_value(spec, rep(1, length(names)), scale * X, scale * X)
     K <- value(X)

@@ -78,19 +78,26 @@ as_dense <- function(model) {
   model
 }
 
+# own: learned by waves or states; dense: learned by the covariance of all rows; held: that at own's hyperparameters.
 fit_both <- function(formula, data, family, ..., as = identity) {
   model <- galvi_model(galvi_design(formula, data, family), ...)
-  lapply(list(own = as(model), dense = as_dense(model)), function(model) {
-    suppressMessages(galvi_fit(model, galvi_infer(model, verbose = FALSE)))
-  })
+  fit <- function(model) suppressMessages(galvi_fit(model, galvi_infer(model, verbose = FALSE)))
+  own <- fit(as(model))
+  held <- as_dense(model)
+  held$hyper$value <- own$posterior$hyper
+  held$hyper$learned[] <- FALSE
+  list(own = own, dense = fit(as_dense(model)), held = fit(held))
 }
 
 expect_same_fit <- function(fits, new) {
-  expect_close(fits$own$elbo, fits$dense$elbo, 1e-7)
-  expect_close(log(fits$own$posterior$hyper), log(fits$dense$posterior$hyper), 1e-4)
+  # inference at these hyperparameters ends where 1e-5 nats are left
+  expect_close(fits$own$elbo, fits$held$elbo, 1e-7)
   predicted <- lapply(fits, predict, new, type = "link", se.fit = TRUE)
-  expect_close(predicted$own$fit, predicted$dense$fit, 1e-5)
-  expect_close(predicted$own$se.fit, predicted$dense$se.fit, 1e-5)
+  expect_close(predicted$own$fit, predicted$held$fit, 1e-5)
+  expect_close(predicted$own$se.fit, predicted$held$se.fit, 1e-5)
+  # the search ends where its slope is small: where the optimum is flat, hyperparameters differ
+  expect_lt(abs(fits$own$elbo - fits$dense$elbo), 1e-3)
+  expect_close(predicted$own$fit, predicted$dense$fit, 5e-3)
 }
 
 test_that("learned fits of waves are those of the dense kernel", {
@@ -138,14 +145,10 @@ test_that("harmonics become more where the learned lengthscale is short, and the
   expect_gte(fits$own$elbo, fits$dense$elbo - 1e-4)
   first <- harmonics_of(prior_terms(galvi_model(galvi_design(given, d, "gaussian")))[[1]])
   expect_gt(harmonics_of(prior_terms(fits$own$model)[[1]]), first)
-  # from a long lengthscale either search may end at a local optimum: the dense process at the same hyperparameters
-  held <- as_dense(galvi_model(galvi_design(given, d, "gaussian"), hyper = "fixed"))
-  held$hyper$value <- fits$own$posterior$hyper
-  held$hyper$learned[] <- FALSE
-  dense <- galvi_fit(held, galvi_infer(held, verbose = FALSE))
-  expect_close(fits$own$elbo, dense$elbo, 1e-7)
+  # from a long lengthscale either search may end at a local optimum
   new <- data.frame(t = c(0.01, 0.5, 70))
-  expect_close(predict(fits$own, new), predict(dense, new), 1e-5)
+  expect_close(fits$own$elbo, fits$held$elbo, 1e-7)
+  expect_close(predict(fits$own, new), predict(fits$held, new), 1e-5)
   expect_identical(galvi(y ~ gp(t, kernel = periodic(1, 1, fixed(0.01))), d, verbose = FALSE)$solver, "dense_kernel")
 })
 
