@@ -20,7 +20,7 @@ FieldStack::FieldStack(const Prior& prior, const DesignRows& rows) : prior_(prio
     if (const Field* field = prior[t].field()) {
       parts_.push_back({field, t, size_, {}, nullptr, {}});
       if (prior[t].separable())
-        parts_.back().separable = std::make_unique<SeparableForms>(prior[t], rows[t], size_);
+        parts_.back().separable = std::make_shared<SeparableForms>(prior[t], rows[t], size_);
       else
         parts_.back().rows = prior[t].field_design(rows[t]);
       size_ += field->size();
@@ -203,9 +203,11 @@ Vector FieldStack::quadratic_forms(Context& context, const ConstVectorRef& value
     if (!known) unknown.push_back(n);
   }
   for (const Part& part : parts_)
-    if (part.separable && (t < 0 || part.term == t))
-      SeparableForms(prior_[part.term], others[part.term], part.begin)
-          .add_quadratic_forms(context, pattern_, values, out);
+    if (part.separable && (t < 0 || part.term == t)) {
+      SeparableForms forms(prior_[part.term], others[part.term], part.begin);
+      forms.weigh();
+      forms.add_quadratic_forms(context, pattern_, values, out);
+    }
   return out;
 }
 

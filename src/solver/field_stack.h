@@ -69,7 +69,7 @@ class FieldStack {
     const Field* field;
     Index term, begin;
     SparseRows rows;                              // empty where they are products
-    std::unique_ptr<SeparableForms> separable;    // null where they are not
+    std::shared_ptr<SeparableForms> separable;    // null where they are not
     IndexVector positions;  // of R's values among the pattern's
   };
   const Part& part_of(Index t) const;

@@ -71,7 +71,8 @@ class SeparableForms::Blocks {
 
 SeparableForms::SeparableForms(const Term& term, const TermRows& rows, Index begin)
     : term_(term), rows_(term.separable_rows(rows)), begin_(begin) {
-  weigh();
+  rows_.space = Matrix::Zero(rows_.width, rows_.places.rows());
+  rows_.time = Matrix::Zero(rows_.run.rows(), rows_.times.size());
 }
 
 SparseRows SeparableForms::expanded() const { return galvi::expanded(rows_, term_.field()->size()); }

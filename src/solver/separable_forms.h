@@ -10,9 +10,9 @@ namespace galvi {
 
 class SeparableForms {
  public:
-  /// The rows of a field whose nodes begin at `begin` among all.
+  /// The rows of a field whose nodes begin at `begin` among all; their weights are zero until weigh().
   SeparableForms(const Term& term, const TermRows& rows, Index begin);
-  /// After the hyperparameters have changed.
+  /// Call after the hyperparameters have changed.
   void weigh() { term_.weigh(rows_); }
   const SeparableRows& rows() const { return rows_; }
   SparseRows expanded() const;

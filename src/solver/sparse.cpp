@@ -38,7 +38,8 @@ SparseSolver::SparseSolver(Context& context, std::shared_ptr<Prior> prior,
     throw std::length_error("the sparse factor of " + std::to_string(fields_.size()) + " nodes would have " +
                             in_billions(size.entries) + " numbers and take " + in_billions(size.work) +
                             " multiplications at every step: give gp() fewer `neighbours`, or nodes at fewer places as "
-                            "in gp(x, y, inducing = 5000, neighbours = 10), or other fields fewer nodes");
+                            "in gp(x, y, inducing = 5000, neighbours = 10), or fewer `inducing` points in space and "
+                            "time, or other fields fewer nodes");
 }
 
 void SparseSolver::refresh() {
