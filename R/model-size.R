@@ -113,15 +113,13 @@ factor_bytes <- function(term, n, solver) {
 field_bytes <- function(term) {
   if (!is.null(term$neighbours)) {
     nodes <- nrow(term$neighbours$places)
-    edges <- 2 * as.numeric(length(term$neighbours$neighbours))  # about as many as there are for places in the plane
-  } else if (!is.null(term$field)) {
-    nodes <- field_nodes(term$field)
-    edges <- field_edges(term$field)
-  } else {
-    return(0)
+    # about as many edges as there are for places in the plane
+    return(600 * nodes + 16 * graph_fill(nodes, 2 * as.numeric(length(term$neighbours$neighbours))))
   }
-  # the fill of a minimum degree order, as it is on a lattice
-  600 * nodes + 16 * min(edges * log2(nodes + 1), nodes^2 / 2)
+  if (is.null(term$field)) return(0)
+  nodes <- as.numeric(field_nodes(term$field))
+  # constraints are dense columns in the field, the border and their products
+  600 * nodes + 16 * field_fill(term$field) + 64 * nodes * field_pins(term$field)
 }
 
 # The weights of rows, twice while they change, and the pattern, the factor and its inverse: full blocks of the states of
@@ -139,12 +137,25 @@ knot_states <- function(term) {
   state_dimension(kernel)
 }
 
-# Entries of the precision's parts away from the diagonal, of the lower triangle.
-field_edges <- function(field) {
-  if (is.null(field$factors)) return(sum(vapply(field$precision, function(t) sum(t$i != t$j), 0)))
+# The numbers of a sparse factor: the fill of a minimum degree order, as it is on a lattice.
+graph_fill <- function(nodes, edges) min(edges * log2(nodes + 1), nodes^2 / 2)
+
+#' The same of a field. A product is eliminated step by step, fronts as large as the inner field, or as the inner field
+#' with all steps of a node at once.
+#' @noRd
+field_fill <- function(field) {
+  if (is.null(field$factors)) {
+    return(graph_fill(field_nodes(field), sum(vapply(field$precision, function(t) sum(t$i != t$j), 0))))
+  }
   nodes <- vapply(field$factors, field_nodes, 0)
-  edges <- vapply(field$factors, field_edges, 0)
-  edges[1L] * nodes[2L] + edges[2L] * nodes[1L] + 2 * prod(edges)
+  fill <- vapply(field$factors, field_fill, 0)
+  if (any(fill == 0)) return(sum(rev(nodes) * fill))
+  min(nodes[1L] * nodes[2L]^2, fill[2L] * nodes[1L]^2)
+}
+
+field_pins <- function(field) {
+  if (is.null(field$factors)) return(length(field$pins))
+  field_nodes(field$factors[[1L]]) * field_pins(field$factors[[2L]])
 }
 
 # gp(x) -> gp(x, inducing = 200); labels that are shared have a number behind them

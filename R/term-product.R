@@ -49,8 +49,8 @@ check_outer <- function(spec, call) {
   refuse <- function(what) stop_galvi("formula", sprintf("`%s`: %s", deparse_one(call), what))
   if (inherits(spec, "walk_term") && walk_order(spec) == 2L) {
     refuse(paste(
-      "an rw2() of fields determines neither the level nor the slope of any node, two directions for each that have no",
-      "prior. Use rw1() or ar1(), which may have a field in `by`."
+      "second differences of fields determine neither the level nor the slope of any node, two directions that have no",
+      "prior. Use ar1(), ar2() or the walk of first differences, which may have a field in `by`."
     ))
   }
   refuse(sprintf(

@@ -37,9 +37,11 @@
 #' |:--|:--|
 #' | `ar1(t, by = spde(x, y))` | spatial fields that are autoregressive in time; each is marginally `spde(x, y)` |
 #' | `rw1(t, by = spde(x, y))` | a spatial random walk: the first field and each change are independent `spde(x, y)` |
-#' | `iid(t, by = spde(x, y))` | independent fields with common range and sd; `spde(x, y, by = factor(t))` is the same |
+#' | `iid(t, by = spde(x, y))` | independent fields with a common range and sd, as in `spde(x, y, by = factor(t))` |
 #' | `ar1(t, by = gmrf(g, graph))` | autoregressive effects of regions, which sum to zero at every step |
 #' | `ar1(t, by = iid(g))` | a series of its own for each group, as `ar1(t, by = g)`; `g` may be new in `newdata` |
+#'
+#' The first three are `spatiotemporal = "ar1"`, `"rw"` and `"iid"` of package sdmTMB.
 #'
 #' Hyperparameters are named by the whole term, such as `ar1(t, by = spde(x, y)).correlation`, `.range` and `.sd`. The
 #' scale is that of the field, so that the outer term has no `variance`. A field that stays (`spde(x, y)`), a common
