@@ -273,7 +273,9 @@ Stationarity LatentGaussianModel::stationarity(const SitePosterior& posterior, b
     bound += std::abs(distance.gap_bound);
     out.norm += std::abs(distance.squared_norm);
   }
-  if (one_optimum() && null_dimension() == 0) out.certificate = bound;
+  // Near the optimum half the squared norm is what the bound can still rise; the certificate has C in place of one V, and
+  // is as much larger.
+  if (certified && one_optimum() && null_dimension() == 0) out.certificate = bound;
   out.rounding = posterior.rounding;
   out.norm = std::sqrt(out.norm);
   return out;

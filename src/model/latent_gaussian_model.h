@@ -117,10 +117,10 @@ class LatentGaussianModel {
 
   /// The sites after a natural-gradient step of size one: lambda = -2 dE/dv, b = dE/dm + lambda f.
   Sites natural_target(const SitePosterior& posterior) const;
-  /// The distance to the optimum of the posterior at which the solvers are factorised; `certified`: a bound, not an
-  /// estimate.
+  /// The distance to the optimum of the posterior at which the solvers are factorised. If not `certified`, without a
+  /// certificate, and the norm may be an estimate.
   Stationarity stationarity(const SitePosterior& posterior, bool certified = true);
-  /// Whether estimates of that are cheaper and much nearer than the bounds.
+  /// Whether such estimates are cheaper than certificates and much nearer.
   bool estimates_distance() const { return all(&Solver::estimates_distance); }
   /// d bound / d hyper (natural scale) at that posterior. `optimal`: q is the best for these hyperparameters.
   Vector gradient(const SitePosterior& posterior, Index hypers, bool optimal);

@@ -320,7 +320,7 @@ test_that("estimates of the distance are near the exact one, where bounds are fa
   expect_equal(probe_distance(with_solver(model, "dense_kernel"), lambda, r, by_variance, TRUE), dense)
   # two vectors of random signs estimate traces of 400 x 400 matrices
   expect_close(probe_distance(model, lambda, r, by_variance, TRUE) / dense, c(1, 1), 0.2)
-  expect_true(all(probe_distance(model, lambda, r, by_variance, FALSE) > 3 * dense))
+  expect_true(all(probe_distance(model, lambda, r, by_variance, FALSE) >= dense))
 })
 
 test_that("a factor that is too large is refused before it is made, with smaller settings", {
@@ -341,7 +341,7 @@ test_that("an analysis of too many neighbours stops before it starts", {
   model <- function(n, m) {
     near <- list(places = matrix(0, n, 2), neighbours = matrix(0L, n, m), between = FALSE)
     own <- list(type = "neighbours", label = "gp(x, z)", neighbours = near)
-    new_model(numeric(n), list(own), numeric())
+    new_model(numeric(n), list(own), c(1, 1))
   }
   few <- fit_size(model(1000L, 10L))
   many <- fit_size(model(1000L, 40L))
@@ -355,7 +355,7 @@ test_that("bad input is refused by name", {
   refused <- function(formula, what, class = "galvi_error_argument") {
     expect_error(galvi(formula, d, poisson(), hyper = "fixed"), what, class = class)
   }
-  for (m in list(0, -1, 2.5, "a", c(1, 2), NA, Inf)) {
+  for (m in list(0, -1, 2.5, "a", c(1, 2), NA, Inf, TRUE)) {
     refused(y ~ gp(x1, x2, neighbours = m), "`neighbours` must be a posit")
   }
   refused(y ~ gp(x1, x2, neighbours = 20, inducing = 10), "`inducing = 10` are fewer nodes than `neighbours = 20`")
@@ -363,9 +363,12 @@ test_that("bad input is refused by name", {
   refused(y ~ gp(x1, x2, neighbours = 5, kernel = linear()), "leave `neighbours` out")
   refused(y ~ gp(x1, x2, neighbours = 5, inducing = 9, approximation = "fitc"), "leave `approximation` out")
   refused(y ~ gp(x1, neighbours = 5) + gp(x2), "`gp\\(x1\\)` has `neighbours`", "galvi_error_formula")
-  refused(y ~ gp(x1, g, neighbours = 5), "g", "galvi_error")
-  # on a line, and by factors' numbers
-  expect_true(is.finite(galvi(y ~ gp(x1, neighbours = 3), d, poisson(), hyper = "fixed")$elbo))
+  # on a line, and with factors among three inputs: with all places as neighbours, the full process
+  held <- function(formula) galvi(formula, d, poisson(), hyper = "fixed")$elbo
+  expect_close(held(y ~ gp(x1, kernel = matern32(1, 0.5), neighbours = 100)), held(y ~ gp(x1, kernel = matern32(1, 0.5),
+    center = FALSE)), 1e-6)
+  expect_close(held(y ~ gp(x1, f, u, kernel = matern32(1, 0.5), neighbours = 100)), held(y ~ gp(x1, f, u,
+    kernel = matern32(1, 0.5), center = FALSE)), 1e-6)
   one <- galvi(y ~ gp(x1, x2, neighbours = 5), d[1, ], poisson(), hyper = "fixed")
   expect_true(is.finite(one$elbo))
   same <- galvi(y ~ gp(x1, x2, neighbours = 5), d[rep(1, 9), ], poisson(), hyper = "fixed")
