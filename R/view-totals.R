@@ -156,7 +156,6 @@ drawn_totals <- function(fit, target, weight) {
     ), whole_words(target$n), whole_words(most_in_covariance)))
   }
   with_seed(1, drop(over_draws(fit, target, total_draws, function(view, target, eta) {
-    given <- given_latent(view, target, eta)
-    if (is_mixed(view$family)) number_given(view, eta) else response_mean(view, given)
+    response_mean(view, given_latent(view, target, eta))
   }) %*% weight))
 }
