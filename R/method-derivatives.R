@@ -85,7 +85,7 @@ selected_curves <- function(view, select, can, what) {
       spec$facts[[1L]]$kind != "factor" && can(spec)
   }, view$design$specs)
   labels <- vapply(specs, `[[`, "", "label")
-  if (!length(specs)) stop_galvi("argument", sprintf("The model has no term that is %s.", what))
+  if (!length(specs)) stop_galvi("argument", sprintf("`select`: the model has no term that is %s.", what))
   if (is.null(select)) return(specs)
   if (!is.character(select) || !length(select) || anyNA(select)) {
     stop_galvi("argument", sprintf("`select` must be names of terms, not %s.", describe(select)))

@@ -13,7 +13,7 @@ known_parameters_of <- function(fit) {
   fixed <- lapply(seq_along(names), function(j) {
     list(kind = "fixed", at = j, root = FALSE, names = paste0("b_", coefficient_aliases(names[j])))
   })
-  c(fixed, if (draws_hyper(fit)) c(group_parameters(fit), other_parameters(fit)))
+  c(fixed, if (draws_hyper(fit)) c(spread_parameters(fit), other_parameters(fit)))
 }
 
 # Where hyperparameters have a posterior.
@@ -41,7 +41,7 @@ signs_of_brms <- c("+" = "P", "-" = "M", "*" = "MU", "/" = "D", "^" = "E", "=" =
 
 #' Standard deviations and correlations of groups: sd_g__x, cor_g__Intercept__x
 #' @noRd
-group_parameters <- function(fit) {
+spread_parameters <- function(fit) {
   one <- function(kind, group, effects, at, root = FALSE) {
     if (!fit$model$hyper$learned[at]) return(NULL)
     names <- paste(paste0(kind, "_", plain_text(group)), paste(effects, collapse = "__"), sep = "__")
@@ -108,7 +108,7 @@ names_in_class <- function(parameters, class, group) {
 #'   for).
 #' @noRd
 read_hypothesis <- function(text, known) {
-  wrong <- function(why) stop_galvi("argument", paste0("`hypothesis`: \"", text, "\" ", why))
+  wrong <- function(why) stop_galvi("argument", sprintf("`hypothesis`: \"%s\" cannot be read: it %s", text, why))
   read <- with_symbols(text, known, wrong)
   where <- gregexpr("[<>=]", read$text)[[1L]]
   if (length(where) != 1L || where < 0L) wrong("must have one of the signs >, < and =, as in \"x - 2 * z > 0\".")

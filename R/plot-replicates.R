@@ -82,13 +82,3 @@ replicates <- function(fit, target, row, ndraws) {
   }, fit_states(fit), count)
   unlist(draws, recursive = FALSE)
 }
-
-#' Rows of a target that draws are made at
-#' @noRd
-target_rows <- function(target, at) {
-  target <- take_row_numbers(target, at)
-  target$names <- target$names[at]
-  target$rows <- lapply(target$rows, subset_rows, at)
-  target$n <- length(at)
-  target
-}

@@ -177,6 +177,24 @@ kept_rows <- function(target) {
   index
 }
 
+#' Some rows of a target, of those that are complete
+#' @noRd
+target_rows <- function(target, at) {
+  target <- take_row_numbers(target, at)
+  target$names <- (if (is.null(target$omitted)) target$names else target$names[-target$omitted])[at]
+  # nodes that only new rows need stay together
+  target$rows <- lapply(target$rows, lapply, function(term) {
+    extension <- term$extension
+    term <- subset_rows(list(term[names(term) != "extension"]), at)[[1L]]
+    if (is.null(extension)) term else c(term, list(extension = extension))
+  })
+  if (!is.null(target$averaged)) target$averaged <- lapply(target$averaged, lapply, part_rows, at)
+  target["marginals"] <- list(NULL)
+  target["omitted"] <- list(NULL)
+  target$n <- length(at)
+  target
+}
+
 take_rows <- function(x, i) {
   shape <- dim(x)
   if (is.null(shape)) return(x[i])

@@ -74,24 +74,6 @@ predict_totals <- function(fit, target, groups, options) {
   out
 }
 
-#' Some rows of a target
-#' @noRd
-target_rows <- function(target, at) {
-  target <- take_row_numbers(target, at)
-  # nodes that only new rows need stay together
-  target$rows <- lapply(target$rows, lapply, function(term) {
-    extension <- term$extension
-    term <- subset_rows(list(term[names(term) != "extension"]), at)[[1L]]
-    if (is.null(extension)) term else c(term, list(extension = extension))
-  })
-  if (!is.null(target$averaged)) target$averaged <- lapply(target$averaged, lapply, part_rows, at)
-  target["marginals"] <- list(NULL)
-  target["omitted"] <- list(NULL)
-  target$names <- as.character(at)
-  target$n <- length(at)
-  target
-}
-
 #' The posterior of a group's total given eta: list(sd, limits)
 #' @noRd
 total_of <- function(fit, target, marginals, weight, probs) {
@@ -174,7 +156,6 @@ drawn_totals <- function(fit, target, weight) {
     ), whole_words(target$n), whole_words(most_in_covariance)))
   }
   with_seed(1, drop(over_draws(fit, target, total_draws, function(view, target, eta) {
-    given <- given_latent(view, target, eta)
-    if (is_mixed(view$family)) number_given(view, eta) else response_mean(view, given)
+    response_mean(view, given_latent(view, target, eta))
   }) %*% weight))
 }

@@ -171,7 +171,6 @@ test_that("what cannot be read is an error that says what there is", {
     class = "galvi_error_argument")
   expect_error(hypothesis(growth, "Intercept^2 > 0", scope = "coef", group = "Chick"), "linear",
     class = "galvi_error_argument")
-  expect_error(hypothesis(1, "x > 0"), class = "error")
 })
 
 test_that("the density at zero of weighted values is that of their distribution", {
