@@ -66,13 +66,7 @@ log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NU
     ))
   }
   target <- draws_target(object, newdata, re_formula, response = TRUE)
-  over_draws(object, target, ndraws, function(fit, target, eta) {
-    known <- list(mean = eta, variance = 0 * eta)
-    value <- if (has_classes(fit)) class_log_probability(fit, known, target) else {
-      response_moment(fit, known, "log_density", target$size, target$y, censoring = target$censoring)
-    }
-    weighted(value, target$weights)
-  })
+  over_draws(object, target, ndraws, log_density_given)
 }
 
 #' @rdname draws

@@ -73,8 +73,11 @@
 #' loo::loo_compare(list(linear = loo::loo(linear), smooth = loo::loo(smooth)))
 #' @method loo galvi
 #' @rawNamespace S3method(loo::loo,galvi)
-loo.galvi <- function(x, ...) {
+loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
   check_has_rows(x, "leave-one-out prediction needs them all; give a data frame to galvi()")
+  joint <- check_flag(joint, "joint")
+  if (!is.null(group)) return(loo_of_groups(x, left_out_groups(x, group), joint))
+  if (joint) stop_galvi("argument", "`joint = TRUE` is for rows that are left out together: give `group`.")
   points <- if (identical(uncertainty_method(x), "points")) as_galvi_error(loo_at_points(x))
   x <- factorised_view(x)
   cavity <- as_galvi_error(cavities(x))
@@ -238,21 +241,25 @@ print_estimates <- function(x, title, digits) {
 #' @export
 print.galvi_loo <- function(x, digits = 1L, ...) {
   refuse_print_dots(list(...), print.galvi_loo)
-  print_estimates(x, "Leave-one-out predictive density", digits)
-  cat("\n")
-  print_wrapped(sprintf(paste(
-    "Each row is predicted by the posterior without it%s: an approximation, without Pareto k as nothing is",
-    "sampled. check_fit() says how close the posterior behind it is to the exact one."
-  ), without_row_words(x$hyper)))
+  if (!is.null(x$group)) print_groups(x, digits) else {
+    print_estimates(x, "Leave-one-out predictive density", digits)
+    cat("\n")
+    print_wrapped(sprintf(paste(
+      "Each row is predicted by the posterior without it%s: an approximation, without Pareto k as nothing is",
+      "sampled. check_fit() says how close the posterior behind it is to the exact one."
+    ), without_row_words(x$hyper)))
+  }
   still <- uncounted_words(x$hyper, "elpd_loo")
   if (!is.null(still)) print_wrapped(still)
   improper <- sum(is.na(x$pointwise[, "elpd_loo"]))
+  what <- if (isTRUE(x$group$joint)) "group" else "row"
   if (improper) {
-    print_wrapped(sprintf("NA: %d row%s determined by nothing but itself.", improper,
-      if (improper > 1L) "s, each" else ""))
+    print_wrapped(sprintf("NA: %d %s%s determined by nothing but %s.", improper, what,
+      if (improper > 1L) "s, each" else "", if (is.null(x$group) || x$group$joint) "itself" else "its group"))
   }
   high <- sum(x$leverage > 0.5, na.rm = TRUE)
-  if (high) {
+  # that groups know most of themselves is no surprise
+  if (high && is.null(x$group)) {
     print_wrapped(sprintf(
       "%d row%s more than half of what is known there (leverage > 0.5); a refit without %s would tell more.",
       high, if (high > 1L) "s are each" else " is", if (high > 1L) "them" else "it"
@@ -261,22 +268,26 @@ print.galvi_loo <- function(x, digits = 1L, ...) {
   invisible(x)
 }
 
-without_row_words <- function(hyper) {
+without_row_words <- function(hyper, without = "without it") {
   if (!length(hyper$counted)) return("")
-  if (hyper$averaged) return(", averaged over the hyperparameters with their weights without it")
-  ", at the hyperparameters as they would be without it"
+  if (hyper$averaged) return(paste(", averaged over the hyperparameters with their weights", without))
+  paste(", at the hyperparameters as they would be", without)
 }
 
 #' @rdname loo.galvi
 #' @param label_points If TRUE, rows with a leverage above 0.5 are labelled with their names. FALSE by default.
 #' @param main,xlab,ylab,xlim,ylim,col,pch As in [plot.default()].
 #' @export
-plot.galvi_loo <- function(x, label_points = FALSE, main = "Leave-one-out: leverage of each row", xlab = "Row",
-                           ylab = "Leverage", xlim = NULL, ylim = NULL, col = NULL, pch = 1, ...) {
+plot.galvi_loo <- function(x, label_points = FALSE, main = NULL, xlab = NULL, ylab = "Leverage", xlim = NULL,
+                           ylim = NULL, col = NULL, pch = 1, ...) {
   refuse_dots(list(...), plot.galvi_loo, "plot()")
   label_points <- check_flag(label_points, "label_points")
+  what <- if (is.null(x$group)) "row" else "group"
+  main <- or_else(main, sprintf("Leave-one-out: leverage of each %s", what))
+  xlab <- or_else(xlab, if (is.null(x$group)) "Row" else "Group")
   row <- seq_along(x$leverage)
-  table <- data.frame(row = row, name = rownames(x$pointwise), leverage = x$leverage)
+  names <- if (is.null(x$group)) rownames(x$pointwise) else names(x$leverage)
+  table <- data.frame(row = row, name = names, leverage = unname(x$leverage))
   high <- which(x$leverage > 0.5)
   if (is.null(ylim)) ylim <- c(0, max(1, x$leverage, na.rm = TRUE))
   graphics::plot(row, x$leverage, xlim = xlim, ylim = ylim, main = main, xlab = xlab, ylab = ylab,
@@ -286,16 +297,6 @@ plot.galvi_loo <- function(x, label_points = FALSE, main = "Leave-one-out: lever
     graphics::text(row[high], x$leverage[high], table$name[high], pos = 3L, xpd = NA)
   }
   invisible(table)
-}
-
-# Registered so that the user is told what there is instead.
-#' @rawNamespace S3method(loo::kfold,galvi)
-kfold.galvi <- function(x, ...) {
-  stop_galvi("argument", paste(
-    "kfold() is not available for fits of galvi(). loo(fit) leaves out one row at a time without fitting again; for",
-    "folds of your own use update(fit, subset = fold != 1) and sum predict(type = \"density\", newdata = ) over the",
-    "rows of fold 1, and so on."
-  ))
 }
 
 #' Widely applicable information criterion (WAIC)
@@ -459,18 +460,34 @@ fitted_model <- function(fit) {
 }
 
 #' The blocks F_n: N x K x K
-#'
-#' With eta_k = W z_k and S the covariance of all z (block diagonal), F = W (I + S M)^-1 S W', M_jk = W'
-#' diag(H_jk) W; full Gaussian processes have W = I. One dense system of all latents' lengths; where that is
-#' too large, rows near each other are taken to be alike (local_response()).
 #' @noRd
 mean_response <- function(fit, H, largest = 4000) {
+  system <- class_system(fit, H, largest)
+  if (is.null(system)) return(local_response(fit, H))
+  K <- n_latents(fit)
+  out <- array(0, c(fit$nobs, K, K))
+  for (j in seq_len(K)) {
+    for (k in seq_len(K)) {
+      part <- system$Z(j, k)
+      out[, j, k] <- if (is.null(system$W)) diag(part) else rowSums((system$W %*% part) * system$W)
+    }
+  }
+  out
+}
+
+#' What F = W (I + S M)^-1 S W' is made of
+#'
+#' With eta_k = W z_k and S the covariance of all z (block diagonal), M_jk = W' diag(H_jk) W; full Gaussian processes have
+#' W = I. One dense system of all latents' lengths; NULL where that is too large, or singular to working precision.
+#' @return list(W: NULL for the identity; Z: function(j, k), the block of (I + S M)^-1 S).
+#' @noRd
+class_system <- function(fit, H, largest = 4000) {
   K <- n_latents(fit)
   columns <- lapply(term_rows(fit$model), `[[`, "W")  # NULL of inducing points, whose columns C++ makes
   known <- !is.null(fit$posterior$latent) && !any(vapply(columns, is.null, NA))
   W <- if (known) do.call(cbind, columns)
   L <- if (is.null(W)) fit$nobs else ncol(W)
-  if (L * K > largest) return(local_response(fit, H))
+  if (L * K > largest) return(NULL)
   S <- M <- matrix(0, L * K, L * K)
   covariance <- if (is.null(W)) joint_covariance(fit, training_target(fit)) else {
     lapply(fit$posterior$latent, function(z) tcrossprod(z$chol))
@@ -487,15 +504,7 @@ mean_response <- function(fit, H, largest = 4000) {
     }
   }
   Z <- tryCatch(solve(diag(L * K) + S %*% M, S), error = function(e) NULL)
-  if (is.null(Z)) return(local_response(fit, H))  # singular to working precision
-  out <- array(0, c(fit$nobs, K, K))
-  for (j in seq_len(K)) {
-    for (k in seq_len(K)) {
-      part <- Z[block(j), block(k), drop = FALSE]
-      out[, j, k] <- if (is.null(W)) diag(part) else rowSums((W %*% part) * W)
-    }
-  }
-  out
+  if (!is.null(Z)) list(W = W, Z = function(j, k) Z[block(j), block(k), drop = FALSE])
 }
 
 #' The same if the rows that inform row n had its H, and as many of them as its variances say: with c the
