@@ -21,13 +21,13 @@ kept_design <- function(fit) {
   ))
 }
 
-#' Some rows of a design. Levels that these rows do not have are dropped, those of the response excepted.
+#' Some rows of a design. Levels that these rows do not have are dropped, but for those of the response and of variables
+#' `closed`, which are the same for all rows that may be predicted.
 #' @noRd
-design_of_rows <- function(design, rows) {
+design_of_rows <- function(design, rows, closed) {
   frame <- frame_of_rows(design$data, rows)
   attr(frame, "na.action") <- NULL
-  terms <- attr(frame, "terms")
-  design$data <- suppressWarnings(drop_unused_levels(frame, attr(terms, "all_levels")))
+  design$data <- drop_unused_levels(frame, union(closed, attr(attr(frame, "terms"), "all_levels")))
   own <- c("y", "size", "weights", "offset", "censoring", "counts")
   design[own] <- lapply(design[own], take_rows_of, rows)
   design
@@ -47,24 +47,44 @@ frame_of_rows <- function(frame, rows) {
 #' The model of a fit, fitted to some of its rows
 #'
 #' Learning starts at the hyperparameters of the fit.
-#' @param design From kept_design(). hyper: "refit" learns those again that the fit learned, "fixed" leaves them.
+#' @param design From kept_design(). hyper: "refit" learns those again that the fit learned, "fixed" leaves them; loose:
+#'   coefficients that these rows do not inform, for which a flat prior gives way to the default.
 #' @noRd
-fit_to_rows <- function(fit, design, rows, hyper) {
+fit_to_rows <- function(fit, design, rows, hyper, loose = character()) {
   learned <- hyper == "refit" && any(fit$model$hyper$learned)
+  flat <- vapply(fit$prior, function(prior) identical(prior$sd, Inf), NA)
+  fit$prior <- fit$prior[!(flat & names(fit$prior) %in% loose)]
   model <- galvi_model(
-    design_of_rows(design, rows), typed_priors_of(fit), start = fit, expectation = fit$expectation,
+    design_of_rows(design, rows, names(fit$design$xlevels)), typed_priors_of(fit),
+    start = fit, expectation = fit$expectation,
     hyper = if (!learned) "fixed" else if (isTRUE(fit$integrated)) "integrate" else "optimise", control = fit$control
   )
   galvi_fit(model, galvi_infer(model, fit$method, fit, verbose = FALSE), fit$call)
 }
 
-#' The priors that were typed: with hyper = "integrate" `fit$prior` also shows the weak ones of hyperparameters
+#' The priors that were typed, as galvi(prior = ) takes them
+#'
+#' With hyper = "integrate" `fit$prior` also shows the weak ones of hyperparameters, and it has those of all linear
+#' predictors in one list.
 #' @noRd
 typed_priors_of <- function(fit) {
-  if (!isTRUE(fit$integrated)) return(fit$prior)
-  hyper <- fit$model$hyper
-  weak <- !vapply(hyper$weak, is.null, NA) & vapply(hyper$prior, is.null, NA)
-  fit$prior[!names(fit$prior) %in% c(hyper$name[weak], sub("variance$", "sd", hyper$name[weak]))]
+  priors <- unclass(fit$prior)
+  if (isTRUE(fit$integrated)) {
+    hyper <- fit$model$hyper
+    weak <- !vapply(hyper$weak, is.null, NA) & vapply(hyper$prior, is.null, NA)
+    priors <- priors[!names(priors) %in% c(hyper$name[weak], sub("variance$", "sd", hyper$name[weak]))]
+  }
+  for (name in names(fit$design$others)) {
+    prefix <- coefficient_prefix(name)
+    columns <- paste0(prefix, fixed_spec(fit$design$others[[name]]$specs)$columns)
+    own <- names(priors) %in% columns | startsWith(names(priors), parameter_prefix(name)) & names(priors) %in% c(
+      fit$model$hyper$name, sub("variance$", "sd", fit$model$hyper$name)
+    )
+    nested <- stats::setNames(priors[own], substring(names(priors)[own], nchar(prefix) + 1L))
+    priors <- priors[!own]
+    if (any(own)) priors[[name]] <- nested
+  }
+  if (length(priors)) priors
 }
 
 #' Rows of another fit's model frame as the target of predictions from this fit, with their responses

@@ -20,10 +20,8 @@
 #' **Joint densities.** By default each row has its own density, so that sums are comparable to those of `loo()`. With
 #' `joint = TRUE` (or `"fold"`) there is one for each fold, log p(y_fold | the others), which also asks how rows depend
 #' on each other; with `joint = "group"` one for each group in each fold. They are computed by importance sampling with
-#' the sites of `x`, which is nearly exact (see [loo()][loo.galvi]), or as the average over weighted points where a refit
-#' has these. `pareto_k` is a check.
+#' the sites of `x`, which is nearly exact, or as the average over weighted points where a refit has these.
 #'
-#' @inheritParams loo.galvi
 #' @param x A fit of [galvi()]; for the function `kfold()`, any object for which package loo has a method.
 #' @param K Number of folds, at least 2 and at most the number of rows (of groups, with `folds = "grouped"`); 10 by
 #'   default.
@@ -48,8 +46,7 @@
 #'     densities; `p_kfold`, by which the sum under the posterior of all rows is larger; and `kfoldic` = -2
 #'     `elpd_kfold`. Where groups are left out, `SE` is that of a sum over groups, whose rows depend on each other.}
 #'   \item{`pointwise`}{a matrix of the same three measures for each row, fold or group.}
-#'   \item{`diagnostics`}{with joint densities, a list of `pareto_k`, the shape of the tail of the importance weights:
-#'     above 0.7 the density is not reliable. `-Inf` if all weights are equal; NA for weighted points.}
+#'   \item{`importance`}{with joint densities only, a list as in [loo()][loo.galvi].}
 #'   \item{`fits`}{with `save_fits = TRUE` only.}
 #' }
 #' Attributes are `K`, `folds` (the number of the fold of each row), `fold_type`, `group` and `joint`.
@@ -88,7 +85,7 @@ kfold.galvi <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hy
   units <- joint_units(joint, divided, groups)
   design <- kept_design(x)
   found <- with_warnings_of_folds(divided$names, function(k) {
-    refit <- fit_to_rows(x, design, which(divided$fold != k), hyper)
+    refit <- fit_to_rows(x, design, which(divided$fold != k), hyper, lost$names[[k]])
     own <- Filter(function(unit) divided$fold[unit[1L]] == k, units)
     c(held_out_densities(x, refit, omitted[[k]], own), list(fit = if (save_fits) refit))
   })
@@ -113,17 +110,18 @@ kfold_table <- function(x, found, omitted, units, lost, divided, groups, joint) 
     elpd[lost$rows] <- NA_real_
     lpd <- weighted(row_log_density(x, fitted_marginals(x)), weights)
     names <- observation_names(x)
-    gone <- NULL
+    sampled <- NULL
   } else {
-    elpd <- lpd <- shape <- numeric(length(units))
+    elpd <- lpd <- shape <- effective <- numeric(length(units))
     # units come back fold after fold
     order <- order(vapply(units, function(unit) divided$fold[unit[1L]], 1L))
     elpd[order] <- unlist(lapply(found, function(part) part$joint$density))
     shape[order] <- unlist(lapply(found, function(part) part$joint$shape))
+    effective[order] <- unlist(lapply(found, function(part) part$joint$effective))
     lpd[order] <- unlist(lapply(found, function(part) part$with$density))
     elpd[vapply(units, function(unit) any(lost$rows[unit]), NA)] <- NA_real_
     names <- names(units)
-    gone <- stats::setNames(shape, names)
+    sampled <- list(pareto_k = stats::setNames(shape, names), n_eff = stats::setNames(effective, names))
   }
   pointwise <- cbind(elpd_kfold = elpd, p_kfold = lpd - elpd, kfoldic = -2 * elpd)
   rownames(pointwise) <- names
@@ -133,7 +131,7 @@ kfold_table <- function(x, found, omitted, units, lost, divided, groups, joint) 
     estimates = loo_estimates(sums, if (nrow(sums) == x$nobs && is.null(units)) weights else rep(1, nrow(sums))),
     pointwise = pointwise
   )
-  if (!is.null(gone)) out$diagnostics <- list(pareto_k = gone)
+  out$importance <- sampled
   structure(out, K = length(omitted), folds = divided$fold, fold_type = divided$type, group = attr(groups, "label"),
     joint = joint, yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$counts), class = c("kfold", "loo"))
 }
@@ -286,7 +284,7 @@ held_out_densities <- function(x, refit, omitted, units) {
     v[omitted, , drop = FALSE]
   })
   all <- take_row_numbers(training_target(x), omitted)
-  all$rows <- lapply(all$rows, subset_rows, omitted)
+  all[c("rows", "n")] <- list(lapply(all$rows, subset_rows, omitted), length(omitted))
   list(joint = posterior_joint_densities(refit, target, own, sites), with = posterior_joint_densities(x, all, own, sites))
 }
 
@@ -307,7 +305,8 @@ posterior_joint_densities <- function(fit, target, blocks, sites) {
   weights <- state_weights(fit)
   list(
     density = log_sum_exp(rep(log(weights), each = length(blocks)) + column_of(each, "density")),
-    shape = row_max(column_of(each[weights >= least_share], "shape"))
+    shape = row_max(column_of(each[weights >= least_share], "shape")),
+    effective = drop(column_of(each, "effective") %*% weights)
   )
 }
 
@@ -319,7 +318,9 @@ joint_densities_at_points <- function(fit, target, blocks) {
   }))
   density <- weighted_rows(density, target$weights)
   sums <- do.call(rbind, lapply(blocks, function(rows) colSums(density[rows, , drop = FALSE])))
+  weighed <- rep(log(points$weight), each = nrow(sums)) + sums
+  density <- log_sum_exp(weighed)
   list(
-    density = log_sum_exp(rep(log(points$weight), each = nrow(sums)) + sums), shape = rep(NA_real_, length(blocks))
+    density = density, shape = apply(sums, 1L, pareto_shape), effective = exp(2 * density - log_sum_exp(2 * weighed))
   )
 }

@@ -16,7 +16,7 @@ loo_of_groups <- function(x, groups, joint) {
   points <- if (identical(uncertainty_method(x), "points")) as_galvi_error(group_loo_at_points(x, groups))
   at_sites <- factorised_view(x)
   lost <- lost_coefficients(x, groups)
-  found <- as_galvi_error(group_cavities(at_sites, groups))
+  found <- as_galvi_error(group_cavities(at_sites, groups, if (joint) "both" else "without"))
   few <- if (is.null(points)) rep(TRUE, length(groups)) else points$effective < least_effective
   sides <- if (any(few)) {
     hyper_sides(at_sites, function(fit) {
@@ -51,7 +51,7 @@ loo_of_groups <- function(x, groups, joint) {
     list(
       estimates = estimates, pointwise = pointwise, cavity = found[c("mean", "variance")],
       leverage = stats::setNames(found$leverage, names(groups)),
-      diagnostics = list(pareto_k = found$shape, n_eff = found$effective),
+      importance = list(pareto_k = found$shape, n_eff = found$effective),
       hyper = counted_hyper(or_else(sides, averaged_sides(x))), family = family_label(x), formula = x$formula,
       group = list(name = attr(groups, "label"), rows = unclass(unname(groups)), joint = joint)
     ),
@@ -185,11 +185,12 @@ lost_words <- function(lost, labels) {
 #' The posterior of eta without each group's sites, and the groups' joint log densities
 #'
 #' As cavities(): of several states each weighs w / p(y_g | its cavity) for the rows of group g.
+#' @param evidence Which joint densities: "without" the group's rows, or "both".
 #' @return Marginals (R/view-states.R), NA where improper; and for each group `leverage`, `improper`, `joint` (without
 #'   its rows), `joint_with` (with them), `shape` and `effective`, of the weights that gave `joint`.
 #' @noRd
-group_cavities <- function(fit, groups) {
-  parts <- by_state(fit, function(view) state_group_cavities(view, groups))
+group_cavities <- function(fit, groups, evidence = "without") {
+  parts <- by_state(fit, function(view) state_group_cavities(view, groups, evidence))
   prior <- state_weights(fit)
   log_joint <- column_of(parts, "joint")
   of_prior <- matrix(prior, nrow(log_joint), length(prior), byrow = TRUE)
@@ -224,7 +225,7 @@ log_sum_exp <- function(x) {
 # Rows of groups whose covariances are computed together.
 rows_at_once <- 1000L
 
-state_group_cavities <- function(fit, groups) {
+state_group_cavities <- function(fit, groups, evidence) {
   q <- fit$posterior
   H <- if (is_several(fit)) cross_curvature(fit)
   # with stick-breaking the latents of a row do not meet
@@ -253,9 +254,10 @@ state_group_cavities <- function(fit, groups) {
       }), H, response)
     })
     proper <- which(!vapply(left, `[[`, NA, "improper"))
-    known <- lapply(left[proper], function(own) c(own["rows"], own$known))
     without <- joint_densities(fit, fit$model, left[proper], q)
-    with <- joint_densities(fit, fit$model, known, q)
+    with <- if (evidence == "both") {
+      joint_densities(fit, fit$model, lapply(left[proper], function(own) c(own["rows"], own$known)), q)
+    }
     for (i in seq_along(batch)) {
       g <- batch[i]
       out$mean[groups[[g]], ] <- left[[i]]$mean
@@ -264,7 +266,7 @@ state_group_cavities <- function(fit, groups) {
       out$improper[g] <- left[[i]]$improper
     }
     out$joint[batch[proper]] <- without$density
-    out$joint_with[batch[proper]] <- with$density
+    if (!is.null(with)) out$joint_with[batch[proper]] <- with$density
     out$shape[batch[proper]] <- without$shape
     out$effective[batch[proper]] <- without$effective
   }
@@ -449,7 +451,7 @@ group_loo_at_points <- function(fit, groups) {
   })
   number <- group_numbers(groups)
   joint <- rowsum(weighted_rows(density, model$weights), number, reorder = TRUE)
-  weight <- rep(log(points$weight), each = nrow(joint))
+  weight <- matrix(log(points$weight), nrow(joint), length(points$weight), byrow = TRUE)
   without <- weight - joint
   without[is.nan(without)] <- -Inf
   total <- log_sum_exp(without)
@@ -482,10 +484,10 @@ print_groups <- function(x, digits) {
     "%s by the posterior without the group%s: an approximation, without refits.",
     what, without_row_words(x$hyper)
   ))
-  rough <- sum(x$diagnostics$pareto_k > 0.7 & x$diagnostics$n_eff < 0.5 * group_draws, na.rm = TRUE)
+  rough <- sum(x$importance$pareto_k > 0.7 & x$importance$n_eff < 0.5 * group_draws, na.rm = TRUE)
   if (rough && (x$group$joint || x$hyper$averaged)) {
     print_wrapped(sprintf(
-      "Joint densities of %d group%s are unreliable (Pareto k above 0.7): kfold(fit, group = ) refits.", rough,
+      "The joint density of %d group%s is not reliable (Pareto k above 0.7): kfold(fit, group = ) refits.", rough,
       if (rough > 1L) "s" else ""
     ))
   }
