@@ -103,6 +103,11 @@ prior_summary.galvi <- function(object, ...) {
 #' @rawNamespace S3method(posterior::as_draws,galvi)
 as_draws.galvi <- function(x, ndraws = 1000, ...) {
   ndraws <- check_whole(ndraws, "ndraws")
+  if (is_imputed(x)) {
+    return(posterior::as_draws_matrix(drawn_from_parts(x, ndraws, function(i, count) {
+      unclass(as_draws.galvi(x$fits[[i]], count))
+    })))
+  }
   plan <- draw_plan(x, ndraws)
   names <- coefficient_names(x)
   coefficients <- matrix(0, ndraws, length(names), dimnames = list(NULL, names))

@@ -84,7 +84,7 @@ kfold.galvi <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hy
   warn_lost_folds(lost, divided$names)
   units <- joint_units(joint, divided, groups)
   design <- kept_design(x)
-  found <- with_warnings_of_folds(divided$names, function(k) {
+  found <- each_once_warned(sprintf("fold %s", quote_row_names(divided$names)), "Without the rows of %s: ", function(k) {
     refit <- fit_to_rows(x, design, which(divided$fold != k), hyper, lost$names[[k]])
     own <- Filter(function(unit) divided$fold[unit[1L]] == k, units)
     c(held_out_densities(x, refit, omitted[[k]], own), list(fit = if (save_fits) refit))
@@ -139,6 +139,7 @@ kfold_table <- function(x, found, omitted, units, lost, divided, groups, joint) 
 # ---- folds ----
 
 check_refittable <- function(x) {
+  check_one_set(x, "kfold()")
   check_has_rows(x, "kfold() needs them all; give a data frame to galvi()")
   what <- if (inherits(x, "galvi_wide")) "responses(): loo() leaves out one entry at a time" else
     if (!is.null(x$seen)) "add_data(), of which earlier rows are gone"
@@ -234,38 +235,6 @@ warn_lost_folds <- function(lost, names) {
     "Only rows of one fold inform coefficients, in %s, so that these rows cannot be predicted from the others: their",
     "densities and the sums are NA. Give these coefficients a prior, or use other folds."
   ), said))
-}
-
-#' f(k) for every fold. Their messages are left out, and each kind of warning is given once.
-#' @noRd
-with_warnings_of_folds <- function(names, f) {
-  said <- list()
-  current <- 0L
-  out <- withCallingHandlers(
-    lapply(seq_along(names), function(k) {
-      current <<- k
-      f(k)
-    }),
-    galvi_message = function(m) invokeRestart("muffleMessage"),
-    galvi_warning = function(w) {
-      kind <- class(w)[1L]
-      said[[kind]] <<- list(
-        what = sub("^galvi_warning_", "", kind), folds = union(said[[kind]]$folds, current),
-        message = or_else(said[[kind]]$message, conditionMessage(w))
-      )
-      invokeRestart("muffleWarning")
-    },
-    error = function(e) {
-      if (inherits(e, "galvi_error")) {
-        e$message <- sprintf("Without the rows of fold %s: %s", quote_row_names(names[current]), conditionMessage(e))
-        stop(e)
-      }
-    }
-  )
-  for (one in said) {
-    warn_galvi(one$what, sprintf("In %d of %d folds: %s", length(one$folds), length(names), one$message))
-  }
-  out
 }
 
 # ---- densities ----

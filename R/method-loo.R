@@ -107,6 +107,7 @@
 loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
   check_has_rows(x, "leave-one-out prediction needs them all; give a data frame to galvi()")
   joint <- check_flag(joint, "joint")
+  if (is_imputed(x)) return(loo_of_sets(x, group, joint))
   if (!is.null(group)) return(loo_of_groups(x, left_out_groups(x, group), joint))
   if (joint) stop_galvi("argument", "`joint = TRUE` is for rows that are left out together: give `group`.")
   points <- if (identical(uncertainty_method(x), "points")) as_galvi_error(loo_at_points(x))
@@ -176,6 +177,7 @@ loo_at_points <- function(fit) {
 #' @return Marginals (R/view-states.R), NA where improper; leverage: N; improper: rows.
 #' @noRd
 cavities <- function(fit) {
+  check_one_set(fit, "Leave-one-out prediction of rows")
   check_has_rows(fit, "leave-one-out prediction needs them all; give a data frame to galvi()")
   parts <- by_state(fit, state_cavities)
   leverage <- Reduce(`+`, Map(function(part, w) w * part$leverage, parts, state_weights(fit)))
@@ -363,6 +365,7 @@ plot.galvi_loo <- function(x, label_points = FALSE, main = NULL, xlab = NULL, yl
 #' @method waic galvi
 #' @rawNamespace S3method(loo::waic,galvi)
 waic.galvi <- function(x, ...) {
+  check_one_set(x, "waic()")
   check_has_rows(x, "the WAIC needs them all")
   x <- without_points(x)
   if (is_several(x)) {

@@ -55,6 +55,10 @@ predictive_columns <- function(fit, own, target, row) {
 #' Draws are joint: rows that share an effect share its draw.
 #' @noRd
 replicates <- function(fit, target, row, ndraws) {
+  if (!is.null(target$sets)) {
+    counts <- tabulate(rep_len(seq_along(fit$fits), ndraws), length(fit$fits))
+    return(unlist(Map(replicates, fit$fits, target$sets, list(row), counts), recursive = FALSE))
+  }
   used <- sort(unique(row))
   part <- parts_of(fit, target)
   target$names <- as.character(seq_len(target$n))
@@ -89,6 +93,7 @@ target_rows <- function(target, at) {
   target <- take_row_numbers(target, at)
   target$names <- target$names[at]
   target$rows <- lapply(target$rows, subset_rows, at)
+  target$sets <- if (!is.null(target$sets)) lapply(target$sets, target_rows, at)
   target$n <- length(at)
   target
 }

@@ -6,11 +6,12 @@
 #' @noRd
 training_target <- function(fit) {
   check_has_rows(fit)
+  if (is_imputed(fit)) check_same_rows(fit)
   model <- fit$model
   c(model[intersect(row_numbers, names(model))], list(
     rows = model$designs, n = fit$nobs, names = row.names(fit$data), omitted = NULL,
     marginals = fitted_marginals(fit)
-  ))
+  ), if (is_imputed(fit)) list(sets = lapply(fit$fits, training_target)))
 }
 
 #' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
@@ -25,7 +26,7 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
   if (is.null(new$size)) new$size <- rep(1, n)
   c(new[intersect(row_numbers, names(new))], list(
     rows = new$rows, n = n, names = names, omitted = if (length(omitted)) omitted, marginals = NULL
-  ))
+  ), if (is_imputed(fit)) list(sets = lapply(fit$fits, new_target, newdata, na.action, response, kept)))
 }
 
 #' Which part of a family with several each row has: that of its column; NULL for one family
@@ -117,6 +118,10 @@ extended_model <- function(model, rows) {
 #' Marginal means and variances of eta at a target, N* x K, offset included
 #' @noRd
 latent_marginals <- function(fit, target) {
+  if (!is.null(target$sets)) {
+    if (!is.null(target$marginals)) return(target$marginals)
+    return(mixed_marginals(fit, Map(latent_marginals, fit$fits, target$sets)))
+  }
   if (!is.null(target$marginals)) return(with_between(fit, target$marginals, target$rows))
   latent <- latent_at(fit, target$rows, target$n)
   marginals <- latent[intersect(c("mean", "variance", "states", "points"), names(latent))]
@@ -307,5 +312,6 @@ target_view <- function(target, k) {
   if (!is.null(target$rows)) target$rows <- target$rows[k]
   target$offset <- target$offset[, k, drop = FALSE]
   if (!is.null(target$marginals)) target$marginals <- marginal_latent(target$marginals, k)
+  target$sets <- if (!is.null(target$sets)) lapply(target$sets, target_view, k)
   target
 }
