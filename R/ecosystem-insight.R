@@ -267,3 +267,12 @@ check_heteroscedasticity.galvi <- function(x, ...) {
     class = c("check_heteroscedasticity", "see_check_heteroscedasticity", "numeric")
   )
 }
+
+# ---- packages mice and others ----
+
+#' @importFrom stats df.residual
+#' @export
+df.residual.galvi <- function(object, ...) {
+  refuse_dots(list(...), df.residual.galvi, "df.residual()")
+  if (inherits(object, "galvi_wide")) NA_integer_ else get_df.galvi(object, "residual")
+}

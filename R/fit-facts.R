@@ -118,7 +118,7 @@ state_weights <- function(fit) vapply(fit_states(fit), `[[`, 0, "weight")
 #' @noRd
 at_state <- function(fit, state) {
   fit$posterior <- state$posterior
-  fit[c("states", "points")] <- NULL
+  fit[c("states", "points", "fits")] <- NULL
   fit
 }
 

@@ -339,6 +339,14 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   control <- as_control(check_evaluates(control, "control", hint = function(name) {
     "Settings are those of galvi_control(), as in control = galvi_control(threads = 2)."
   }))
+  # anything that is not data is an error of read_design()
+  given <- tryCatch(data, error = function(e) NULL)
+  sets <- imputed_sets(given)
+  if (!is.null(sets)) {
+    return(fit_to_sets(call, given, sets, start, hyper, function(data, call, start) {
+      fit_formula(call, formula, data, family, method, expectation, hyper, start, prior, control, verbose, na.action)
+    }))
+  }
   args <- as.list(call)[c("weights", "offset", "subset")]
   design <- with_call_rewritten(
     read_design(formula, data, family, args, na.action, control$chunk_rows), call, formula

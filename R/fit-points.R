@@ -331,6 +331,7 @@ hyper_at_points <- function(fit) reported_hyper(fit$model, point_hyper(fit))
 #' nothing there.
 #' @noRd
 hyper_limits <- function(fit, probs) {
+  if (is_imputed(fit)) return(mixed_hyper_limits(fit, probs))
   if (!has_points(fit)) {
     out <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, probs)
     at_bound <- which(!in_array(fit$model$hyper))[fit$hyper$status == "at bound"]

@@ -56,6 +56,7 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
   verbose <- check_flag(verbose, "verbose")
   control <- without_cluster(as_control(check_evaluates(control, "control")))
   check_remembers(fit)
+  check_one_set(fit, "add_data()")
   fit <- factorised_view(at_estimates(fit))
   new <- observed_rows(fit, newdata)
   model <- with_more_in_centres(at_points(with_rows(fit$model, new), fit, inducing))

@@ -64,6 +64,7 @@ check_fit <- function(fit, draws = 1000) {
   }
   draws <- check_whole(draws, "draws", 100)
   check_has_rows(fit, "its check needs them all; give a data frame to galvi()")
+  check_one_set(fit, "check_fit()")
   fit <- factorised_view(fit)
   need_loo("check_fit()")
   check_no_inducing(fit)

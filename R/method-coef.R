@@ -136,6 +136,7 @@ group_frame <- function(spec, fit, prefix) {
 #' Effects by term, named by its label: list(spec, mean, sd: effects x K, names)
 #' @noRd
 random_effects <- function(fit) {
+  if (is_imputed(fit)) return(mixed_effects(lapply(fit$fits, random_effects)))
   if (n_predictors(fit) > 1L) return(unlist(lapply(predictors(fit), random_effects), recursive = FALSE))
   specs <- fit$design$specs
   effects <- lapply(specs, function(spec) {

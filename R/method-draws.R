@@ -67,13 +67,7 @@ log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NU
     ))
   }
   target <- draws_target(object, newdata, re_formula, response = TRUE)
-  over_draws(object, target, ndraws, function(fit, target, eta) {
-    known <- list(mean = eta, variance = 0 * eta)
-    value <- if (has_classes(fit)) class_log_probability(fit, known, target) else {
-      response_moment(fit, known, "log_density", target$size, target$y, censoring = target$censoring)
-    }
-    weighted(value, target$weights)
-  })
+  over_draws(object, target, ndraws, log_density_given)
 }
 
 #' @rdname draws
@@ -109,7 +103,13 @@ prior_summary.galvi <- function(object, ...) {
 #' @method as_draws galvi
 #' @rawNamespace S3method(posterior::as_draws,galvi)
 as_draws.galvi <- function(x, ndraws = 1000, ...) {
-  drawn <- drawn_parameters(x, check_whole(ndraws, "ndraws"))
+  ndraws <- check_whole(ndraws, "ndraws")
+  if (is_imputed(x)) {
+    return(posterior::as_draws_matrix(drawn_from_parts(x, ndraws, function(i, count) {
+      unclass(as_draws.galvi(x$fits[[i]], count))
+    })))
+  }
+  drawn <- drawn_parameters(x, ndraws)
   # what was held has no posterior
   shown <- which(!in_array(x$model$hyper) & !x$model$hyper$name %in% x$hyper$name[x$hyper$status == "fixed"])
   posterior::as_draws_matrix(cbind(drawn$coefficients, drawn$hyper[, shown, drop = FALSE]))

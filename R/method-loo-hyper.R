@@ -38,20 +38,37 @@ hyper_loss <- function(fit, sides) {
 #' @param side list(up, down), each a list of `rows`, N numbers, and `bound`; centre: the same at the mode.
 #' @noRd
 axis_loss <- function(side, centre, share) {
+  moved <- axis_shift(side, centre, share)
+  pmin(0, axis_change(side, centre, moved$z, moved$k))
+}
+
+#' Where on an axis the mode is without each row: list(z, k: the skewness of the bound), in sds from the mode with it
+#' @noRd
+axis_shift <- function(side, centre, share) {
   rise <- c(side$up$bound, side$down$bound) - centre$bound
   # no mode in this direction
-  if (any(rise >= 0)) return(0)
+  if (any(rise >= 0)) return(list(z = 0 * centre$rows, k = 0))
   k <- skew_of(rise)
+  c <- -sum(rise) / sum(skewed_square(c(1, -1) * hyper_step, k))
+  of <- axis_derivatives(side, centre, k)
+  # -(c + s H) f'(z) - s g = 0, f' = (exp(k z) - 1) / k; a row takes at most four fifths of the curvature
+  slope <- -share * of$g / pmax(c + share * of$H, c / 5)
+  z <- if (k == 0) slope else log(pmax(1 + k * slope, exp(-farthest_shift * abs(k)))) / k
+  list(z = pmax(-farthest_shift, pmin(farthest_shift, z)), k = k)
+}
+
+#' l(z) - l(0) on an axis
+#' @noRd
+axis_change <- function(side, centre, z, k) {
+  of <- axis_derivatives(side, centre, k)
+  of$g * z + of$H * skewed_square(z, k)
+}
+
+axis_derivatives <- function(side, centre, k) {
   f <- skewed_square(c(1, -1) * hyper_step, k)
-  c <- -sum(rise) / sum(f)
   up <- side$up$rows - centre$rows
   H <- (up + side$down$rows - centre$rows) / sum(f)
-  g <- (up - H * f[1L]) / hyper_step
-  # -(c + s H) f'(z) - s g = 0, f' = (exp(k z) - 1) / k; a row takes at most four fifths of the curvature
-  slope <- -share * g / pmax(c + share * H, c / 5)
-  z <- if (k == 0) slope else log(pmax(1 + k * slope, exp(-farthest_shift * abs(k)))) / k
-  z <- pmax(-farthest_shift, pmin(farthest_shift, z))
-  pmin(0, g * z + H * skewed_square(z, k))
+  list(g = (up - H * f[1L]) / hyper_step, H = H)
 }
 
 #' The variance of a function of the rows that the hyperparameters' posterior causes: g' Cov g, N numbers, 0 where there
@@ -87,7 +104,7 @@ averaged_sides <- function(fit) {
 #' A function of the rows at the mode of the hyperparameters and on both sides of it, on each axis of their posterior
 #'
 #' @param f f(fit at these hyperparameters): N numbers.
-#' @return list(centre, axes: a list of list(up, down), with f's values as `rows` and the `bound`; counted, left_out:
+#' @return list(centre, axes: a list of list(up, down), with f's value as `rows` and the `bound`; counted, left_out:
 #'   names of learned hyperparameters; averaged: is the fit a mixture of states, whose `axes` are not needed?). `axes`
 #'   is empty where nothing is known.
 #' @noRd

@@ -60,6 +60,11 @@ residuals.galvi <- function(object, type = c("response", "pearson", "deviance", 
   }
   check_no_into(into)
   type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
+  if (is_imputed(object)) {
+    if (is.null(newdata)) check_same_rows(object)
+    parts <- lapply(object$fits, residuals.galvi, type, newdata, re_formula)
+    return(Reduce(`+`, parts) / length(parts))
+  }
   if (is_counts(object)) {
     target <- draws_target(object, newdata, re_formula, response = TRUE)
     return(finish_rows(count_residuals(object, target, type), target, stats::na.pass, object))
@@ -278,6 +283,7 @@ with_sites <- function(model) at_mode(at_estimates(model))
 #' @importFrom stats hatvalues
 #' @export
 hatvalues.galvi <- function(model, ...) {
+  check_one_set(model, "hatvalues()")
   refuse_dots(list(...), hatvalues.galvi, "hatvalues()")
   check_sites(model, "hatvalues()")
   model <- with_sites(model)
@@ -288,6 +294,7 @@ hatvalues.galvi <- function(model, ...) {
 #' @importFrom stats cooks.distance
 #' @export
 cooks.distance.galvi <- function(model, ...) {
+  check_one_set(model, "cooks.distance()")
   refuse_dots(list(...), cooks.distance.galvi, "cooks.distance()")
   check_sites(model, "cooks.distance()")
   model <- with_sites(model)
@@ -300,6 +307,7 @@ cooks.distance.galvi <- function(model, ...) {
 #' @importFrom stats rstandard
 #' @export
 rstandard.galvi <- function(model, ...) {
+  check_one_set(model, "rstandard()")
   refuse_dots(list(...), rstandard.galvi, "rstandard()")
   check_sites(model, "rstandard()")
   model <- with_sites(model)
@@ -317,6 +325,7 @@ rstandard.galvi <- function(model, ...) {
 #' @importFrom stats rstudent
 #' @export
 rstudent.galvi <- function(model, ...) {
+  check_one_set(model, "rstudent()")
   stop_galvi("argument", paste(
     "rstudent() needs the residual variance without each row, which is another fit: use rstandard(fit) of gaussian",
     "responses or residuals(fit, \"quantile\")."

@@ -161,6 +161,7 @@ predictors <- function(fit) lapply(seq_len(n_predictors(fit)), predictor_view, f
 predictor_view <- function(fit, k) {
   if (n_predictors(fit) == 1L) return(fit)
   view <- fit
+  if (!is.null(fit$fits)) view$fits <- lapply(fit$fits, predictor_view, k)
   predictor <- predictor_of(fit$model, k)
   view$model$designs <- fit$model$designs[predictor$design]
   predictor[c("design", "latents")] <- list(1L, 1L)

@@ -55,6 +55,10 @@ predictive_columns <- function(fit, own, target, row) {
 #' Draws are joint: rows that share an effect share its draw.
 #' @noRd
 replicates <- function(fit, target, row, ndraws) {
+  if (!is.null(target$sets)) {
+    counts <- tabulate(rep_len(seq_along(fit$fits), ndraws), length(fit$fits))
+    return(unlist(Map(replicates, fit$fits, target$sets, list(row), counts), recursive = FALSE))
+  }
   used <- sort(unique(row))
   part <- parts_of(fit, target)
   target$names <- as.character(seq_len(target$n))

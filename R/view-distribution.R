@@ -60,6 +60,16 @@ predict_density <- function(fit, target, options) {
   list(fit = response_moment(fit, marginals, "log_density", target$size, target$y, censoring = known))
 }
 
+#' log p(y | eta), times the weights that multiply it; eta: a row for each row of the target
+#' @noRd
+log_density_given <- function(fit, target, eta) {
+  known <- list(mean = eta, variance = 0 * eta)
+  value <- if (has_classes(fit)) class_log_probability(fit, known, target) else {
+    response_moment(fit, known, "log_density", target$size, target$y, censoring = target$censoring)
+  }
+  weighted(value, target$weights)
+}
+
 #' P(Y > t) or P(Y <= t): N* x T, or N* x T x 3 with limits of that probability given eta, in which it is
 #' monotone
 #' @param tail `"upper"` or `"cdf"`.

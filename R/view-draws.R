@@ -131,6 +131,9 @@ nearest_states <- function(z, posterior) {
 #' @noRd
 over_draws <- function(fit, target, ndraws, f, names = NULL) {
   ndraws <- check_whole(ndraws, "ndraws")
+  if (!is.null(target$sets)) {
+    return(drawn_from_parts(fit, ndraws, function(i, count) over_draws(fit$fits[[i]], target$sets[[i]], count, f, names)))
+  }
   plan <- draw_plan(fit, ndraws)$state
   width <- max(1L, length(names))
   n <- target$n

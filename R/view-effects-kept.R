@@ -181,6 +181,7 @@ check_known_levels <- function(design, rows) {
 #' @noRd
 without_target_effects <- function(fit, target, kept) {
   if (is.null(kept)) return(target)
+  if (!is.null(target$sets)) target$sets <- Map(without_target_effects, fit$fits, target$sets, list(kept))
   target$rows <- Map(function(rows, kept, specs) Map(without_effects, rows, kept, target$n, specs), target$rows, kept,
     predictor_specs(fit$design))
   observations <- !is.null(target$marginals)

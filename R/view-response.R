@@ -215,7 +215,9 @@ with_limits <- function(fit, limits) {
 }
 
 joint_covariance <- function(fit, target) {
-  covariance <- latent_at(fit, target$rows, target$n, covariance = TRUE)$covariance
+  covariance <- if (!is.null(target$sets)) mixed_covariance(fit, target$sets) else {
+    latent_at(fit, target$rows, target$n, covariance = TRUE)$covariance
+  }
   names(covariance) <- latent_names(fit)
   if (length(covariance) == 1L) covariance[[1L]] else covariance
 }

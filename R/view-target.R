@@ -6,11 +6,12 @@
 #' @noRd
 training_target <- function(fit) {
   check_has_rows(fit)
+  if (is_imputed(fit)) check_same_rows(fit)
   model <- fit$model
   c(model[intersect(row_numbers, names(model))], list(
     rows = model$designs, n = fit$nobs, names = row.names(fit$data), omitted = NULL,
     marginals = fitted_marginals(fit)
-  ))
+  ), if (is_imputed(fit)) list(sets = lapply(fit$fits, training_target)))
 }
 
 #' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
@@ -26,7 +27,7 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
   c(new[intersect(row_numbers, names(new))], list(
     rows = new$rows, n = n, names = names, omitted = if (length(omitted)) omitted, marginals = NULL,
     averaged = new$averaged
-  ))
+  ), if (is_imputed(fit)) list(sets = lapply(fit$fits, new_target, newdata, na.action, response, kept)))
 }
 
 #' Which part of a family with several each row has: that of its column; NULL for one family
@@ -117,7 +118,13 @@ extended_model <- function(model, rows) {
 
 #' Marginal means and variances of eta at a target, N* x K, offset included
 #' @noRd
-latent_marginals <- function(fit, target) with_average(fit, own_marginals(fit, target), target)
+latent_marginals <- function(fit, target) {
+  if (!is.null(target$sets)) {
+    if (!is.null(target$marginals)) return(target$marginals)
+    return(mixed_marginals(fit, Map(latent_marginals, fit$fits, target$sets)))
+  }
+  with_average(fit, own_marginals(fit, target), target)
+}
 
 #' The same without what is averaged over
 #' @noRd
@@ -189,6 +196,7 @@ target_rows <- function(target, at) {
     if (is.null(extension)) term else c(term, list(extension = extension))
   })
   if (!is.null(target$averaged)) target$averaged <- lapply(target$averaged, lapply, part_rows, at)
+  if (!is.null(target$sets)) target$sets <- lapply(target$sets, target_rows, at)
   target["marginals"] <- list(NULL)
   target["omitted"] <- list(NULL)
   target$n <- length(at)
@@ -331,5 +339,6 @@ target_view <- function(target, k) {
   target$offset <- target$offset[, k, drop = FALSE]
   if (!is.null(target$averaged)) target$averaged <- target$averaged[k]
   if (!is.null(target$marginals)) target$marginals <- marginal_latent(target$marginals, k)
+  target$sets <- if (!is.null(target$sets)) lapply(target$sets, target_view, k)
   target
 }

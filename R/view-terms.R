@@ -17,6 +17,7 @@ predict_terms <- function(fit, target, options) {
 #' @return list(mean, variance: N* x T x K arrays, constant: length K)
 #' @noRd
 term_contributions <- function(fit, target) {
+  if (!is.null(target$sets)) return(mixed_terms(Map(term_contributions, fit$fits, target$sets)))
   k <- n_latents(fit)
   labels <- vapply(prior_terms(fit$model), `[[`, "", "label")
   whole <- latent_at(fit, target$rows, target$n, terms = TRUE)$terms

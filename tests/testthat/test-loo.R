@@ -176,7 +176,7 @@ test_that("rows behind inducing points keep what these leave open of their varia
   expect_error(check_fit(still(d)), class = "galvi_error_argument")
 })
 
-test_that("plot() of loo() shows leverages, and kfold() says what there is instead", {
+test_that("plot() of loo() shows leverages", {
   fit <- galvi(dist ~ speed, cars, hyper = "fixed")
   found <- loo.galvi(fit)
   grDevices::pdf(NULL)
@@ -184,8 +184,6 @@ test_that("plot() of loo() shows leverages, and kfold() says what there is inste
   drawn <- plot(found, label_points = TRUE, col = "grey")
   expect_equal(drawn$leverage, found$leverage)
   expect_identical(drawn$name, row.names(cars))
-  skip_if_not_installed("loo")
-  expect_error(loo::kfold(fit, K = 5), "update\\(fit, subset", class = "galvi_error_argument")
 })
 
 # Sum of log p(y_i | the others), with hyperparameters learned from the others.

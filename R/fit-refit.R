@@ -1,0 +1,105 @@
+# A fit's model, fitted again to some of its rows, from what the fit keeps: nothing is looked up in the user's workspace
+# but what the formula's environment has.
+
+#' What galvi_design() returned for a fit
+#' @noRd
+kept_design <- function(fit) {
+  kept <- fit$design
+  args <- Filter(Negate(is.null), kept[c("weights", "offset")])
+  # parsing reads no more of the data than the names of columns, for a `.`
+  columns <- stats::setNames(data.frame(matrix(0, 0L, length(kept$columns))), kept$columns)
+  parts <- parse_formulas(all_formulas(fit), columns, fit$family, elsewhere = unlist(lapply(args, all.vars)))
+  model <- fit$model
+  new_step("galvi_design", c(
+    list(formula = fit$formula, family = fit$family, data = fit$data),
+    model[c("y", "size", "weights")], list(
+      # thresholds at zero have moved the level into the offset
+      offset = model$offset - or_else(kept$level, 0), levels = kept$response$levels, latents = kept$response$latents,
+      parts = parts, args = args, censoring = model$censoring, counts = model$counts, shares = model$shares,
+      survival = kept$response$survival
+    )
+  ))
+}
+
+#' Some rows of a design. Levels that these rows do not have are dropped, but for those of the response and of variables
+#' `closed`, which are the same for all rows that may be predicted.
+#' @noRd
+design_of_rows <- function(design, rows, closed) {
+  frame <- frame_of_rows(design$data, rows)
+  attr(frame, "na.action") <- NULL
+  design$data <- drop_unused_levels(frame, union(closed, attr(attr(frame, "terms"), "all_levels")))
+  own <- c("y", "size", "weights", "offset", "censoring", "counts")
+  design[own] <- lapply(design[own], take_rows_of, rows)
+  design
+}
+
+#' Rows of a model frame, which keeps its attributes
+#' @noRd
+frame_of_rows <- function(frame, rows) {
+  kept <- attributes(frame)
+  out <- frame[rows, , drop = FALSE]
+  own <- setdiff(names(kept), names(attributes(out)))
+  attributes(out)[own] <- kept[own]
+  if (!is.null(kept$inner)) attr(out, "inner") <- lapply(kept$inner, take_variable, rows)
+  out
+}
+
+#' The model of a fit, fitted to some of its rows
+#'
+#' Learning starts at the hyperparameters of the fit.
+#' @param design From kept_design(). hyper: "refit" learns those again that the fit learned, "fixed" leaves them; loose:
+#'   coefficients that these rows do not inform, for which a flat prior gives way to the default.
+#' @noRd
+fit_to_rows <- function(fit, design, rows, hyper, loose = character()) {
+  learned <- hyper == "refit" && any(fit$model$hyper$learned)
+  flat <- vapply(fit$prior, function(prior) identical(prior$sd, Inf), NA)
+  fit$prior <- fit$prior[!(flat & names(fit$prior) %in% loose)]
+  model <- galvi_model(
+    design_of_rows(design, rows, names(fit$design$xlevels)), typed_priors_of(fit),
+    start = fit, expectation = fit$expectation,
+    hyper = if (!learned) "fixed" else if (isTRUE(fit$integrated)) "integrate" else "optimise", control = fit$control
+  )
+  galvi_fit(model, galvi_infer(model, fit$method, fit, verbose = FALSE), fit$call)
+}
+
+#' The priors that were typed, as galvi(prior = ) takes them
+#'
+#' With hyper = "integrate" `fit$prior` also shows the weak ones of hyperparameters, and it has those of all linear
+#' predictors in one list.
+#' @noRd
+typed_priors_of <- function(fit) {
+  priors <- unclass(fit$prior)
+  if (isTRUE(fit$integrated)) {
+    hyper <- fit$model$hyper
+    weak <- !vapply(hyper$weak, is.null, NA) & vapply(hyper$prior, is.null, NA)
+    priors <- priors[!names(priors) %in% c(hyper$name[weak], sub("variance$", "sd", hyper$name[weak]))]
+  }
+  for (name in names(fit$design$others)) {
+    prefix <- coefficient_prefix(name)
+    columns <- paste0(prefix, fixed_spec(fit$design$others[[name]]$specs)$columns)
+    own <- names(priors) %in% columns | startsWith(names(priors), parameter_prefix(name)) & names(priors) %in% c(
+      fit$model$hyper$name, sub("variance$", "sd", fit$model$hyper$name)
+    )
+    nested <- stats::setNames(priors[own], substring(names(priors)[own], nchar(prefix) + 1L))
+    priors <- priors[!own]
+    if (any(own)) priors[[name]] <- nested
+  }
+  if (length(priors)) priors
+}
+
+#' Rows of another fit's model frame as the target of predictions from this fit, with their responses
+#'
+#' @param frame Of a fit to the same data: its variables have been evaluated already.
+#' @noRd
+target_of_frame <- function(fit, frame) {
+  design <- fit$design
+  attr(frame, "terms") <- design$frame_terms
+  labels <- frame_labels(frame)
+  new <- naming_rows(labels, {
+    matched <- match_classes(frame, attr(design$frame_terms, "dataClasses"), design$xlevels)
+    rows_of_frame(design, frame, matched, integer(), TRUE, NULL, FALSE)
+  })
+  c(new[intersect(row_numbers, names(new))], list(
+    rows = new$rows, n = nrow(frame), names = row.names(frame), omitted = NULL, marginals = NULL
+  ))
+}
