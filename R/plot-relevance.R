@@ -104,9 +104,6 @@ with_full_terms <- function(model) {
   model
 }
 
-# One, or one for each level of a factor `by`.
-term_kernels <- function(term) if (is.null(term$kernels)) list(term$kernel) else term$kernels
-
 kernel_phrase <- function(kernel) {
   if (!length(kernel$parts)) return(kernel$type)
   mark <- sprintf(" %s ", facts_of_kernel(kernel)$operation)

@@ -28,21 +28,21 @@
 #'
 #' **Several outputs.** `gp(t, by = g, share = R)` is the linear model of coregionalisation (Journel and Huijbregts, 1978;
 #' Alvarez, Rosasco and Lawrence, 2012), a multi-output Gaussian process: the function of level j of the factor `g` is
-#' f_j(t) = a_j1 u_1(t) + ... + a_jR u_R(t), where the levels share R independent processes u_r of variance 1, and the
+#' `f_j(t) = a_j1 u_1(t) + ... + a_jR u_R(t)`, where the levels share R independent processes u_r of variance 1, and the
 #' loadings a_jr are learned. So what is observed of one output tells of the others: a stretch in which one is missing is
 #' filled in by those that were observed. Data are in long form, a row for each value of an output; outputs need not be
-#' observed at the same inputs. The covariance of f_j(x) and f_k(z) is the sum of a_jr a_kr k_r(x, z).
+#' observed at the same inputs. The covariance of f_j(x) and f_k(z) is the sum over r of `a_jr a_kr k_r(x, z)`.
 #' * Each process has a lengthscale of its own, named `gp(t, by = g, share = 2)[1].lengthscale`. With `by_hyper =
 #'   "shared"` all have the same, which is the intrinsic coregionalisation model (ICM). Variances in the kernel are not
 #'   learned: the loadings have the scale. In a sum of kernels that is so of the first part's.
 #' * Loadings are hyperparameters such as `gp(t, by = g, share = 2).loading[a,1]` for level a and process 1, in
 #'   `fit$hyper` with limits of intervals. Learning starts where the levels' means over cells of the inputs vary together.
-#'   A prior is typed as in `prior = list(loading = normal(0, 1))`. The sign of a process is arbitrary, and processes with
-#'   the same kernel may be rotated: the loadings above the diagonal are then fixed at zero, which leaves the model as it
-#'   is.
+#'   A prior is typed as in `prior = list("gp(t, by = g, share = 2)" = list(loading = normal(0, 1)))`. The sign of a
+#'   process is arbitrary, and processes with the same kernel may be rotated: the loadings above the diagonal are then
+#'   fixed at zero, which leaves the model as it is.
 #' * [`loadings(fit)`][galvi-factors] is the matrix of levels x processes, along its principal axes where processes have
-#'   the same kernel. What no rotation changes are the functions' covariances, the sum of a_jr a_kr k_r(x, x): they are
-#'   its attributes `covariance`, `stddev` and `correlation`, and `summary()` shows them.
+#'   the same kernel. What no rotation changes are the functions' covariances at equal inputs: they are its attributes
+#'   `covariance`, `stddev` and `correlation`, and `summary()` shows them.
 #' * The functions are not centred, as each is a sum of processes that numbers multiply. Outputs' levels are fixed
 #'   effects: `y ~ g + gp(t, by = g, share = 2)`.
 #' * `gp(t, by = g, share = 2) + gp(t, by = g)` adds what an output has of its own.
@@ -110,8 +110,8 @@
 #' @section Errors:
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
 #' `inducing` or `neighbours`; `galvi_error_kernel` if `kernel` is not a kernel; `galvi_error_argument` for other
-#' arguments that are not as described; `galvi_error_data` for inputs of a wrong type or not finite, and for levels without
-#' rows that share processes;
+#' arguments that are not as described; `galvi_error_data` for inputs of a wrong type or not finite, and for levels
+#' without rows that share processes;
 #' `galvi_error_method` if `approximation = "fitc"` is combined with a method that cannot average the likelihood;
 #' `galvi_error_size` if the full process, or the sparse factor of one with `neighbours`, needs more memory than there
 #' is, or hours for each step; `galvi_error_newdata` if a factor in `newdata` has a new level.
@@ -364,56 +364,6 @@ design_term.gp_term <- function(spec, frame, context) {
   }
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
 }
-
-# More states than this cost more than a dense matrix does at most sizes.
-most_states <- 16
-
-# Nodes of fields beside them, such as the levels of a grouping factor: each is a column.
-most_nodes_beside <- 300
-
-#' Is a process Markov over a single input, so that its states are enough?
-#' @noRd
-is_chain <- function(spec, x) ncol(x) == 1L && state_dimension(spec$kernel) %in% seq_len(most_states)
-
-#' Processes as chains where one solver takes them together, else as full ones
-#'
-#' All need the same input, and states that are few for the number of rows: where groups differ, each group's process is
-#' a part of one state.
-#' @param built From design_term(), of all terms.
-#' @noRd
-settle_chains <- function(built) {
-  chains <- vapply(built, function(b) fact("term", b$term$type, "chain"), NA)
-  if (!any(chains)) return(built)
-  of <- built[chains]
-  same <- function(part) all(vapply(of, function(b) identical(b$rows[[part]], of[[1L]]$rows[[part]]), NA))
-  apart <- same("group") && !any(vapply(of, function(b) !is.null(b$spec$share), NA))
-  states <- sum(vapply(of, function(b) {
-    processes <- if (!is.null(b$spec$share)) b$spec$share$count else if (apart) 1L else length(b$spec$by_levels)
-    state_dimension(b$spec$kernel) * max(1L, processes)
-  }, 1))
-  nodes <- sum(vapply(built, function(b) {
-    if (!fact("term", b$term$type, "fields")) return(0)
-    if (is.null(b$term$field)) Inf else b$term$field$precision[[1L]]$rows
-  }, 1))
-  # a row costs as the cube of the states, or as the square of the rows; up to three states have code of their own
-  cheaper <- states <= 3 || states <= 2 * most_states && NROW(of[[1L]]$rows$inputs) >= 120 * states
-  if (same("inputs") && cheaper && nodes <= most_nodes_beside) return(built)
-  built[chains] <- lapply(of, function(b) {
-    b$term <- as_full_term(b$term)
-    b$per_class <- lapply(b$per_class, as_full_term)
-    b
-  })
-  built
-}
-
-#' A process by the covariance of its rows, where it may have been by states
-#' @noRd
-as_full_term <- function(term) {
-  replace(term, "type", if (is.null(term$loadings)) "kernel" else shared_type("kernel"))
-}
-
-# The type of a term whose processes are shared.
-shared_type <- function(type) c(kernel = "shared", chain = "shared_chain", inducing = "shared_inducing")[[type]]
 
 # More levels with hyperparameters of their own than this are worth a word.
 most_copies <- 20L
