@@ -146,3 +146,22 @@ print.galvi_loadings <- function(x, digits = max(3L, getOption("digits") - 3L), 
   }
   invisible(x)
 }
+
+#' Standard deviations and correlations of functions that share processes, as lines of text
+#' @noRd
+print_shared <- function(shared, digits) {
+  for (label in names(shared)) {
+    A <- shared[[label]]
+    cat("\n", label, ": ", nrow(A), " functions of ", ncol(A), if (ncol(A) == 1L) " process" else " processes",
+      " (SD, correlation):\n", sep = "")
+    print(sharing_table(A, digits), quote = FALSE, right = TRUE)
+  }
+}
+
+# A row for each level: its standard deviation, and correlations with those before it.
+sharing_table <- function(A, digits) {
+  R <- formatC(attr(A, "correlation"), digits = 2L, format = "f")
+  R[upper.tri(R, diag = TRUE)] <- ""
+  R <- R[, -ncol(R), drop = FALSE]
+  cbind(SD = format(attr(A, "stddev"), digits = digits), R)
+}

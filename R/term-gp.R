@@ -32,21 +32,21 @@
 #'
 #' **Several outputs.** `gp(t, by = g, share = R)` is the linear model of coregionalisation (Journel and Huijbregts, 1978;
 #' Alvarez, Rosasco and Lawrence, 2012), a multi-output Gaussian process: the function of level j of the factor `g` is
-#' f_j(t) = a_j1 u_1(t) + ... + a_jR u_R(t), where the levels share R independent processes u_r of variance 1, and the
+#' `f_j(t) = a_j1 u_1(t) + ... + a_jR u_R(t)`, where the levels share R independent processes u_r of variance 1, and the
 #' loadings a_jr are learned. So what is observed of one output tells of the others: a stretch in which one is missing is
 #' filled in by those that were observed. Data are in long form, a row for each value of an output; outputs need not be
-#' observed at the same inputs. The covariance of f_j(x) and f_k(z) is the sum of a_jr a_kr k_r(x, z).
+#' observed at the same inputs. The covariance of f_j(x) and f_k(z) is the sum over r of `a_jr a_kr k_r(x, z)`.
 #' * Each process has a lengthscale of its own, named `gp(t, by = g, share = 2)[1].lengthscale`. With `by_hyper =
 #'   "shared"` all have the same, which is the intrinsic coregionalisation model (ICM). Variances in the kernel are not
 #'   learned: the loadings have the scale. In a sum of kernels that is so of the first part's.
 #' * Loadings are hyperparameters such as `gp(t, by = g, share = 2).loading[a,1]` for level a and process 1, in
 #'   `fit$hyper` with limits of intervals. Learning starts where the levels' means over cells of the inputs vary together.
-#'   A prior is typed as in `prior = list(loading = normal(0, 1))`. The sign of a process is arbitrary, and processes with
-#'   the same kernel may be rotated: the loadings above the diagonal are then fixed at zero, which leaves the model as it
-#'   is.
+#'   A prior is typed as in `prior = list("gp(t, by = g, share = 2)" = list(loading = normal(0, 1)))`. The sign of a
+#'   process is arbitrary, and processes with the same kernel may be rotated: the loadings above the diagonal are then
+#'   fixed at zero, which leaves the model as it is.
 #' * [`loadings(fit)`][galvi-factors] is the matrix of levels x processes, along its principal axes where processes have
-#'   the same kernel. What no rotation changes are the functions' covariances, the sum of a_jr a_kr k_r(x, x): they are
-#'   its attributes `covariance`, `stddev` and `correlation`, and `summary()` shows them.
+#'   the same kernel. What no rotation changes are the functions' covariances at equal inputs: they are its attributes
+#'   `covariance`, `stddev` and `correlation`, and `summary()` shows them.
 #' * The functions are not centred, as each is a sum of processes that numbers multiply. Outputs' levels are fixed
 #'   effects: `y ~ g + gp(t, by = g, share = 2)`.
 #' * `gp(t, by = g, share = 2) + gp(t, by = g)` adds what an output has of its own.
@@ -423,56 +423,6 @@ design_term.gp_term <- function(spec, frame, context) {
   }
   list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
 }
-
-# Of all processes that make one chain: more cost more than a dense matrix does at most sizes.
-most_states <- 80
-
-# Nodes of fields beside them, such as the levels of a grouping factor: each is a column.
-most_nodes_beside <- 300
-
-#' Processes as chains where one solver takes them together, else as full ones
-#'
-#' All need the same input, and states that are few for the number of rows: where groups differ, each group's process is
-#' a part of one state. Else a process over many rows has its states at knots.
-#' @param built From design_term(), of all terms.
-#' @noRd
-settle_chains <- function(built, context) {
-  chains <- vapply(built, function(b) fact("term", b$term$type, "chain"), NA)
-  if (!any(chains)) return(built)
-  of <- built[chains]
-  same <- function(part) all(vapply(of, function(b) identical(b$rows[[part]], of[[1L]]$rows[[part]]), NA))
-  apart <- same("group") && !any(vapply(of, function(b) !is.null(b$spec$share), NA))
-  states <- sum(vapply(of, function(b) {
-    processes <- if (!is.null(b$spec$share)) b$spec$share$count else if (apart) 1L else length(b$spec$by_levels)
-    max(vapply(term_kernels(b$term), state_dimension, 1)) * max(1L, processes)
-  }, 1))
-  nodes <- sum(vapply(built, function(b) {
-    if (!fact("term", b$term$type, "fields")) return(0)
-    if (is.null(b$term$field)) Inf else field_nodes(b$term$field)
-  }, 1))
-  # a row costs as the square of the states, or as the square of the rows (bench/long-series.R); up to three states have
-  # code of their own
-  cheaper <- states <= 3 ||
-    states <= most_states && NROW(of[[1L]]$rows$inputs) >= max(200, 14 * states)
-  if (same("inputs") && cheaper && nodes <= most_nodes_beside) return(built)
-  at_knots <- chains_at_knots(built, chains, context)
-  if (!is.null(at_knots)) return(at_knots)
-  built[chains] <- lapply(of, function(b) {
-    b$term <- as_full_term(b$term)
-    b$per_class <- lapply(b$per_class, as_full_term)
-    b
-  })
-  built
-}
-
-#' A process by the covariance of its rows, where it may have been by states
-#' @noRd
-as_full_term <- function(term) {
-  replace(with_term_harmonics(term, NULL), "type", if (is.null(term$loadings)) "kernel" else shared_type("kernel"))
-}
-
-# The type of a term whose processes are shared.
-shared_type <- function(type) c(kernel = "shared", chain = "shared_chain", inducing = "shared_inducing")[[type]]
 
 # More levels with hyperparameters of their own than this are worth a word.
 most_copies <- 20L

@@ -38,7 +38,9 @@ void SharedInducingTerm::for_processes(const TermRows& rows, Index begin, Index 
 }
 
 void SharedInducingTerm::add_variances(Context& context, const TermRows& rows, VectorRef d) const {
-  for_processes(rows, 0, d.size(), [&](Index r, const TermRows& own) { processes_[r]->add_variances(context, own, d); });
+  for_processes(rows, 0, d.size(), [&](Index r, const TermRows& own) {
+    processes_[r]->add_variances(context, own, d);
+  });
 }
 
 void SharedInducingTerm::fill(const TermRows& rows, Index begin, MatrixRef W) const {

@@ -2,8 +2,8 @@
 // verb, the exact distance included, in passes over the rows in the order of the input (solver/chain.h).
 //
 // Where all processes have the same groups, each group is a chain of its own; a process without groups beside one with
-// groups, or processes that groups share, make one chain of all rows, in which a process is a block. The whitened columns and fields, as
-// columns W too, are the border: with V_0 the posterior covariance of the chains and P their prior precision,
+// groups, or processes that groups share, make one chain of all rows, in which a process is a block. The whitened
+// columns and fields, as columns W too, are the border: with V_0 the posterior covariance of the chains and P their prior precision,
 //   T = (I - V_0 Lambda) W,   S = P + W'Lambda T,   V = V_0 + T S^-1 T'.
 #pragma once
 

@@ -72,6 +72,7 @@ fuzz_arguments <- list(
   kernel = function(formals) draw_kernel(),
   inducing = function(formals) pick(c("1", "2", "5", "20", "5, approximation = \"fitc\"")),
   neighbours = function(formals) pick(c("1", "3", "20")),
+  share = function(formals) pick(c("1", "2", "3")),
   approximation = function(formals) NULL,  # see inducing
   mixing = function(formals) NULL,  # see model, like dependence
   dependence = function(formals) NULL,

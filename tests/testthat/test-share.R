@@ -134,10 +134,10 @@ simulate_outputs <- function(A, lengthscales, t, seed) {
 
 test_that("the functions' covariances are learned", {
   A <- rbind(c(1, 0), c(0.8, 0.6), c(-0.5, 1), c(0.2, -0.9))
-  d <- simulate_outputs(A, c(1, 1), seq(0, 120, length.out = 300), 1)
+  d <- simulate_outputs(A, c(1, 1), seq(0, 120, length.out = 240), 1)
   d$y <- d$f + rnorm(nrow(d), 0, 0.3)
-  # what 300 places, 120 lengthscales long, determine: of a correlation about 1 / sqrt(120)
-  truth <- stats::cov(matrix(d$f, 300))
+  # what 240 places, 120 lengthscales long, determine: of a correlation about 1 / sqrt(120)
+  truth <- stats::cov(matrix(d$f, 240))
   for (by_hyper in c("shared", "each")) {
     fit <- eval(substitute(
       galvi(y ~ 0 + g + gp(t, by = g, share = 2, kernel = matern32(), by_hyper = h), d, verbose = FALSE),
@@ -159,7 +159,7 @@ test_that("the functions' covariances are learned", {
 
 test_that("what is missing of one output is filled in by the others", {
   A <- rbind(c(1, 0), c(0.9, 0.3), c(-0.8, 0.5))
-  d <- simulate_outputs(A, c(2, 1), seq(0, 60, length.out = 181), 3)
+  d <- simulate_outputs(A, c(2, 1), seq(0, 60, length.out = 121), 3)
   d$y <- d$f + 2 + rnorm(nrow(d), 0, 0.1)
   missing <- d$g == "b" & d$t > 20 & d$t < 40
   rmse <- function(fit) sqrt(mean((predict(fit, d[missing, ]) - d$f[missing] - 2)^2))
@@ -229,8 +229,8 @@ test_that("fits show loadings, covariances and limits", {
   raw <- matrix(each$hyper$estimate[startsWith(each$hyper$parameter, "loading[")], 3)
   expect_equal(abs(unclass(loadings(each))), abs(raw), ignore_attr = TRUE)
   # a prior of all loadings
-  tight <- galvi(y ~ g + gp(t, by = g, share = 2, kernel = matern32()), d, prior = list(loading = normal(0, 0.1)),
-    verbose = FALSE)
+  tight <- galvi(y ~ g + gp(t, by = g, share = 2, kernel = matern32()), d,
+    prior = list("gp(t, by = g, share = 2)" = list(loading = normal(0, 0.1))), verbose = FALSE)
   expect_lt(max(abs(loadings(tight))), max(abs(loadings(each))))
 })
 
@@ -250,8 +250,8 @@ test_that("wrong input is refused with what is accepted", {
       class = "galvi_error_argument")
   }
   expect_error(fit(y ~ gp(t, by = g, share = 4)), "has 3 levels", class = "galvi_error_argument")
-  d$more <- factor(d$g, c("a", "b", "c", "none"))
-  expect_error(galvi(y ~ gp(t, by = more, share = 2), d), "no rows of \"none\"", class = "galvi_error_data")
+  expect_error(galvi(y ~ gp(t, by = g, share = 2), d, weights = 1 * (g != "b"), verbose = FALSE), "no rows of \"b\"",
+    class = "galvi_error_data")
   expect_error(fit(y ~ gp(t, share = 2)), "needs `by`", class = "galvi_error_argument")
   expect_error(fit(y ~ gp(t, by = z, share = 2)), "by = factor\\(z\\)", class = "galvi_error_argument")
   expect_error(fit(y ~ gp(t, by = g, share = 2, neighbours = 3)), "inducing", class = "galvi_error_argument")
@@ -260,6 +260,7 @@ test_that("wrong input is refused with what is accepted", {
     class = "galvi_error_argument")
   expect_error(fit(y ~ gp(t, by = g, share = 2, kernel = linear())), "columns", class = "galvi_error_argument")
   expect_error(fit(y ~ gp(t, by = g, share = matrix(1, 2, 1))), "3 levels", class = "galvi_error_argument")
-  expect_error(fit(y ~ gp(t, by = g, share = 1), prior = list(loading = half_normal(1))), "normal",
+  expect_error(fit(y ~ gp(t, by = g, share = 1),
+    prior = list("gp(t, by = g, share = 1)" = list(loading = half_normal(1)))), "normal",
     class = "galvi_error_prior")
 })
