@@ -14,6 +14,17 @@ check_inducing <- function(x) {
   ))
 }
 
+# A process by its values at inducing points; in space and time by those in space, which are not moved, as those of a
+# field.
+with_points <- function(built, inputs, context) {
+  spec <- spec_in_space(built$spec)
+  places <- inputs_of(inputs, !is_time_column(built$spec))
+  context$move_inducing <- context$move_inducing && !is_in_time(built$spec)
+  points <- register_points(spec, starting_points(spec, places, context$start), places, context)
+  built$terms <- lapply(built$terms, utils::modifyList, list(type = "inducing", inducing = points))
+  built
+}
+
 # Points as rows of the input matrix: those that the user gave, those of the fit that learning starts from, or
 # cluster centres of the inputs.
 starting_points <- function(spec, inputs, start) {

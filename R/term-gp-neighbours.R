@@ -45,6 +45,19 @@ check_neighbour_options <- function(spec, call) {
   spec
 }
 
+# A process given its nearest neighbours.
+with_nearest <- function(built, context) {
+  spec <- built$spec
+  scale <- distance_scale(
+    built$kernels[[1L]][[1L]], ncol(built$rows$inputs), context$registry$table()$value
+  )
+  spec$nodes <- neighbour_nodes(spec, built$rows, scale, context$threads)
+  built$rows$node <- nodes_of_rows(spec, built$rows, fitted = TRUE)
+  built$terms <- lapply(built$terms, utils::modifyList, list(type = "neighbours", neighbours = spec$nodes))
+  built$spec <- spec
+  built
+}
+
 #' The nodes of a process given its neighbours, of each level of a factor `by` apart
 #'
 #' They are in maxmin order, in which each node's neighbours are near and far alike; distances are in units of the

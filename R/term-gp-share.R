@@ -84,6 +84,14 @@ check_sharing <- function(spec, level) {
   ))
 }
 
+# Processes as those that levels share.
+with_loadings <- function(built, context) {
+  at <- register_loadings(built$spec, context)
+  built$spec$started <- context$registry$table()$value[at]
+  built$terms <- lapply(built$terms, function(term) c(replace(term, "type", shared_type(term$type)), list(loadings = at)))
+  built
+}
+
 #' Enters the loadings into the table of hyperparameters
 #'
 #' Processes with the same kernel may be rotated. Of all rotations one has zeros above the diagonal, where these loadings

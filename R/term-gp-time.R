@@ -120,6 +120,24 @@ check_time_values <- function(spec) {
   ))
 }
 
+# A process at inducing points in space as one in space and time, with knots.
+with_times <- function(built, inputs, for_copies, context) {
+  spec <- built$spec
+  of_time <- is_time_column(spec)
+  shares <- variance_shares(spec)
+  kernels <- for_copies(function(inputs, register) {
+    kernel_spec(spec$time_kernel, inputs_of(inputs, of_time), function(parameter, ...) {
+      register(paste0("time.", parameter), ...)
+    }, shares$time(context$default_variance), shares$learned[["time"]])
+  })
+  built$terms <- Map(function(term, own) {
+    knots <- knot_spec(spec, inputs$matrix[, of_time], own, context$registry$table(), most_space_knots, in_space = TRUE)
+    utils::modifyList(term, list(type = "knots", knots = knots))
+  }, built$terms, kernels)
+  built$spec$knots <- built$terms[[1L]]$knots["times"]
+  built
+}
+
 # The term as one of its inputs in space alone.
 spec_in_space <- function(spec) {
   if (!is_in_time(spec)) return(spec)

@@ -357,71 +357,60 @@ design_term.gp_term <- function(spec, frame, context) {
       })
     })
   }
-  if (is_finite_kernel(spec$kernel) && !is_in_time(spec)) {
-    finite <- for_copies(function(inputs, register) {
-      finite_columns(spec$kernel, inputs, register, context$default_variance)
-    })
-    # the copies differ only in their hyperparameters
-    spec$finite <- finite[[1L]][[1L]]
-    rows <- finite_rows(spec, inputs$matrix, frame)
-    terms <- lapply(finite, function(one) list(
-      type = "columns", label = spec$label, mean = numeric(ncol(rows$W)), factors = finite_factors(one, spec)
-    ))
+  built <- if (is_finite_kernel(spec$kernel) && !is_in_time(spec)) {
+    finite_terms(spec, frame, inputs, for_copies, context)
   } else {
-    in_space <- !is_time_column(spec)
-    shares <- variance_shares(spec)
-    kernels <- for_copies(function(inputs, register) {
-      # the loadings have the scale
-      if (!is.null(spec$share)) return(kernel_spec(spec$kernel, inputs, register, 1, learned = FALSE))
-      kernel_spec(spec$kernel, inputs_of(inputs, in_space), register, shares$space(context$default_variance),
-        shares$learned[["space"]])
-    })
-    rows <- c(list(inputs = inputs$matrix), by)
-    spec$center_asked <- isTRUE(spec$center)
-    spec$center <- centres(spec, rows, context)
-    centre <- if (spec$center) list(centre = centre_rows(spec, rows, context$weights, context))
-    terms <- lapply(kernels, function(own) c(
-      list(type = "kernel", label = spec$label, input_count = ncol(inputs$matrix)),
-      if (length(own) == 1L) list(kernel = own[[1L]]) else list(kernels = own), centre
-    ))
-    terms <- settle_process(terms, spec, rows, context$registry$table())
-    if (!is.null(spec$inducing)) {
-      in_places <- spec_in_space(spec)
-      places <- inputs_of(inputs, in_space)
-      # those of a field are not moved
-      points <- register_points(in_places, starting_points(in_places, places, context$start), places, replace(
-        context, "move_inducing", context$move_inducing && !is_in_time(spec)
-      ))
-      terms <- lapply(terms, utils::modifyList, list(type = "inducing", inducing = points))
-    }
-    if (is_in_time(spec)) {
-      in_time <- for_copies(function(inputs, register) {
-        kernel_spec(spec$time_kernel, inputs_of(inputs, !in_space), function(parameter, ...) {
-          register(paste0("time.", parameter), ...)
-        }, shares$time(context$default_variance), shares$learned[["time"]])
-      })
-      times <- inputs$matrix[, !in_space]
-      terms <- Map(function(term, kernels) {
-        knots <- knot_spec(spec, times, kernels, context$registry$table(), most_space_knots, in_space = TRUE)
-        utils::modifyList(term, list(type = "knots", knots = knots))
-      }, terms, in_time)
-      spec$knots <- terms[[1L]]$knots["times"]
-    }
-    if (!is.null(spec$share)) {
-      at <- register_loadings(spec, context)
-      spec$started <- context$registry$table()$value[at]
-      terms <- lapply(terms, function(term) c(replace(term, "type", shared_type(term$type)), list(loadings = at)))
-    }
-    if (!is.null(spec$neighbours)) {
-      scale <- distance_scale(kernels[[1L]][[1L]], ncol(inputs$matrix), context$registry$table()$value)
-      spec$nodes <- neighbour_nodes(spec, rows, scale, context$threads)
-      rows$node <- nodes_of_rows(spec, rows, fitted = TRUE)
-      terms <- lapply(terms, utils::modifyList, list(type = "neighbours", neighbours = spec$nodes))
-    }
-    if (!spec$scale) inform_scales(spec_in_space(spec), kernels[[1L]][[1L]], block$matrix[, in_space, drop = FALSE])
-    if (needs_slope(spec, rows, context)) inform_no_slope(spec)
+    process_terms(spec, inputs, by, for_copies, context)
   }
-  list(spec = spec, rows = rows, term = terms[[1L]], per_class = if (own) terms)
+  if (is.null(built$spec$finite) && !spec$scale) {
+    in_space <- !is_time_column(spec)
+    inform_scales(spec_in_space(spec), built$kernels[[1L]][[1L]], block$matrix[, in_space, drop = FALSE])
+  }
+  list(spec = built$spec, rows = built$rows, term = built$terms[[1L]], per_class = if (own) built$terms)
+}
+
+# A kernel of linear() and constant() as columns.
+finite_terms <- function(spec, frame, inputs, for_copies, context) {
+  finite <- for_copies(function(inputs, register) {
+    finite_columns(spec$kernel, inputs, register, context$default_variance)
+  })
+  # the copies differ only in their hyperparameters
+  spec$finite <- finite[[1L]][[1L]]
+  rows <- finite_rows(spec, inputs$matrix, frame)
+  terms <- lapply(finite, function(one) list(
+    type = "columns", label = spec$label, mean = numeric(ncol(rows$W)), factors = finite_factors(one, spec)
+  ))
+  list(spec = spec, rows = rows, terms = terms)
+}
+
+#' A process: first by the covariance of its rows, then as its arguments say
+#' @return list(spec, rows, terms: one for each owner, kernels: of each owner and copy)
+#' @noRd
+process_terms <- function(spec, inputs, by, for_copies, context) {
+  shares <- variance_shares(spec)
+  kernels <- for_copies(function(inputs, register) {
+    # the loadings have the scale
+    if (!is.null(spec$share)) return(kernel_spec(spec$kernel, inputs, register, 1, learned = FALSE))
+    kernel_spec(spec$kernel, inputs_of(inputs, !is_time_column(spec)), register, shares$space(context$default_variance),
+      shares$learned[["space"]])
+  })
+  rows <- c(list(inputs = inputs$matrix), by)
+  spec$center_asked <- isTRUE(spec$center)
+  spec$center <- centres(spec, rows, context)
+  centre <- if (spec$center) list(centre = centre_rows(spec, rows, context$weights, context))
+  terms <- lapply(kernels, function(own) c(
+    list(type = "kernel", label = spec$label, input_count = ncol(inputs$matrix)),
+    if (length(own) == 1L) list(kernel = own[[1L]]) else list(kernels = own), centre
+  ))
+  built <- list(
+    spec = spec, rows = rows, terms = settle_process(terms, spec, rows, context$registry$table()), kernels = kernels
+  )
+  if (!is.null(spec$inducing)) built <- with_points(built, inputs, context)
+  if (is_in_time(spec)) built <- with_times(built, inputs, for_copies, context)
+  if (!is.null(spec$share)) built <- with_loadings(built, context)
+  if (!is.null(spec$neighbours)) built <- with_nearest(built, context)
+  if (needs_slope(built$spec, rows, context)) inform_no_slope(spec)
+  built
 }
 
 # More levels with hyperparameters of their own than this are worth a word.
