@@ -54,7 +54,7 @@ split_kernel <- function(kernel, time, call) {
   in_time <- vapply(factors, kernel_side, "", time)
   if (any(in_time == "both")) stop_not_separable(kernel, time, call)
   out <- list(
-    space = kernel_product(factors[in_time == "space"]), time = kernel_product(factors[in_time == "time"])
+    space = kernel_product(factors[in_time != "time"]), time = kernel_product(factors[in_time == "time"])
   )
   if (is.null(out$space)) out$space <- se()
   out$time <- if (is.null(out$time)) matern12() else without_columns(out$time)
@@ -73,12 +73,13 @@ kernel_factors <- function(kernel) {
   unlist(lapply(kernel$parts, kernel_factors), recursive = FALSE)
 }
 
-# "space", "time" or "both": which inputs do the simple kernels act on?
+# Which inputs do the simple kernels act on: "space", "time", "both" or, as constant() does, "none"?
 kernel_side <- function(kernel, time) {
   if (length(kernel$parts)) {
-    sides <- unique(vapply(kernel$parts, kernel_side, "", time))
-    return(if (length(sides) > 1L) "both" else sides)
+    sides <- setdiff(vapply(kernel$parts, kernel_side, "", time), "none")
+    return(if (length(sides) > 1L) "both" else c(sides, "none")[1L])
   }
+  if (!facts_of_kernel(kernel)$acts_on_columns) return("none")
   if (!time %in% kernel$columns) "space" else if (length(kernel$columns) > 1L) "both" else "time"
 }
 
@@ -97,8 +98,8 @@ markov_kernels <- function() {
 
 stop_not_separable <- function(kernel, time, call) {
   stop_galvi("kernel", sprintf(paste(
-    "`%s`: the kernel must be a product of one in space and one in time, as in se() * matern32(columns = \"%s\");",
-    "of the parts of a sum, none may be in time alone beside others in space. Add two gp() instead."
+    "`%s`: the kernel must be a product of one in space and one in time, as in se() * matern32(columns = \"%s\").",
+    "For a sum of processes add gp() terms."
   ), deparse_one(call), time))
 }
 

@@ -22,7 +22,7 @@ space_time_cases <- list(
     inducing = Z, time = t)),
   product = quote(0 + gp(x1, x2, kernel = se(1, 0.4) * matern32(1, 2, columns = "t") * cosine(1.5, columns = "t"),
     inducing = Z, time = t)),
-  level = quote(0 + gp(x1, x2, kernel = se(1, 0.4) * (matern12(1, 1, columns = "t") + constant(0.5, columns = "t")),
+  level = quote(0 + gp(x1, x2, kernel = se(1, 0.4) * (matern12(1, 1, columns = "t") + constant(0.5)),
     inducing = Z, time = t)),
   ard = quote(0 + gp(x1, x2, kernel = matern32(1.3, c(0.3, 0.9), ard = TRUE), inducing = Z, time = t)),
   by = quote(0 + gp(x1, x2, kernel = se(1.3, 0.4), inducing = Z, time = t, by = v)),
