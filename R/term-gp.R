@@ -23,8 +23,7 @@
 #' [cosine()], [constant()] or a sum or product of these is a Markov process: time and memory grow as the number of
 #' rows, for every likelihood and method, and the model is the same to rounding error. So a million rows take about
 #' half a minute. `fit$solver` is `"markov"` then. It holds alone, beside fixed effects, beside random effects and
-#' fields of
-#' up to 300 levels or nodes, with `by`, and for several such terms of the same input; beside processes of other
+#' fields of up to 300 levels or nodes, with `by`, and for several such terms of the same input; beside processes of other
 #' inputs, or with many states for few rows, the process is a full one.
 #'
 #' **Several terms** add up. If one term is a full `gp()` and not a Markov process, the sum of the covariances of all
