@@ -39,7 +39,7 @@ check_expectation <- function(expectation) {
 #' * `exact` for the gaussian family with constant variance;
 #' * otherwise, with a full [gp()] in every linear predictor, `newton`, or `natural_gradient` if the likelihood is not
 #'   log-concave (such as `student`, `beta_family` and `inverse.gaussian`) or the process is computed by its states
-#'   (see "Long series" in [gp()]) and there is one linear predictor;
+#'   (see "Long series" in [gp()]), unless predictors compete for one response or the expectation is not exact;
 #' * otherwise `fixed_point`, or `incremental` for fixed effects and inducing points with one linear predictor and at
 #'   least 100 rows for each coefficient;
 #' * `stochastic` if more than 1,000 coordinates of inducing points are learned and their number times the number of

@@ -8,12 +8,19 @@
 # The peers are asked for the same series where they are installed and can take it: glmmTMB's ou() up to 1e4 rows (it makes an
 # N x N matrix) and mgcv::bam(discrete = TRUE) with up to 800 basis functions. CPU seconds on one thread.
 #
-# Answer (shared virtual machine of 2026, busy with other work, so that times are up to twice those of a quiet one):
-#            held  learned       gap  memory
-#   1e3      0.07     0.04     1e-07
-#   1e4      0.08     0.26     2e-07
-#   1e5      0.8      3.1      2e-06
-#   1e6     10       42        2e-05  1.6 GB
+# Answer (shared virtual machine of 2026 with five to seven times as many processes as cores, so that times are up to
+# twice those of a quiet one; before and after are of the same minutes but for those marked, which a quieter machine ran):
+#            held  learned       gap  memory, learned
+#   1e5      0.92     3.56     2e-06  0.25 GB   newton, passes not fused
+#            0.62     1.68     2e-06  0.23 GB   natural gradient, certificate in one pass
+#   1e6     10.7*     42*      2e-05  1.6 GB
+#            4.6     21.4      2e-05  1.19 GB
+#   newton and the natural gradient end at the same bound for a million rows, to its sixth decimal.
+# Milliseconds of a fit with held hyperparameters (galvi_infer() alone) by the number of rows:
+#            dense, 6 states' kernel   chain of 3    6   12   16   32 states
+#   200                          6.4            3    6    9   12   35
+#   400                         24              4    8   11   12   34
+#   800                        127              5    9   17   22   64
 source("bench/_helper.R")
 
 # Of the process so far, where the system tells.

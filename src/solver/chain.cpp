@@ -1,7 +1,7 @@
 #include "solver/chain.h"
 
 #include "numeric/dense.h"
-#include "solver/chain_of.h"
+#include "solver/chain_verbs.h"
 
 namespace galvi {
 

@@ -234,7 +234,8 @@ test_that("a chain of more than three states needs 200 rows, and 14 for each sta
   five <- y ~ gp(t, kernel = matern52() + matern32())
   expect_identical(solver(five, 199), "dense_kernel")
   expect_identical(solver(five, 200), "markov")
-  sixteen <- y ~ gp(t, kernel = matern32() + matern52() * matern32() + matern32() * matern12() * matern52() + matern32())
+  sixteen <- y ~
+    gp(t, kernel = matern32() + matern52() * matern32() + matern32() * matern12() * matern52() + matern32())
   expect_identical(solver(sixteen, 223), "dense_kernel")
   expect_identical(solver(sixteen, 224), "markov")
   # all levels' processes are in one state beside one that has no levels
