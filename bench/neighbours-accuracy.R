@@ -14,8 +14,8 @@ covariance_of <- function(formula, d) {
 
 half_log_det <- function(A) sum(log(diag(chol(A))))
 
-# KL(full || neighbours) a row, times 1,000, at variance 1 and lengthscale 0.2: of f and of y = f + noise of variance 0.1.
-# Of f it is half the difference of the log determinants, because tr(Q K) = n. And the largest error of a variance.
+# KL(full || neighbours) a row, times 1,000, at variance 1 and lengthscale 0.2: of f and of y = f + noise of variance
+# 0.1. Of f it is half the difference of the log determinants, because tr(Q K) = n. And the largest error of a variance.
 divergence <- function(name, m, d, K) {
   kernel <- kernels[[name]](1, 0.2)
   V <- covariance_of(y ~ 0 + gp(x, z, kernel = kernel, neighbours = m), d)
@@ -57,7 +57,9 @@ for (response in c("poisson", "gaussian")) {
   show_table(data.frame(
     fit = names(fits), elbo = vapply(fits, function(fit) fit$elbo, 0),
     t(vapply(fits, function(fit) stats::setNames(fit$hyper$estimate, fit$hyper$parameter), fits[[1]]$hyper$estimate)),
-    t(vapply(fits, function(fit) unlist(fit$hyper[fit$hyper$parameter == "lengthscale", c("lwr", "upr")]), c(lwr = 0, upr = 0)))
+    t(vapply(fits, function(fit) {
+      unlist(fit$hyper[fit$hyper$parameter == "lengthscale", c("lwr", "upr")])
+    }, c(lwr = 0, upr = 0)))
   ), 5)
   p <- lapply(fits, predict, new, type = "link", se.fit = TRUE)
   cat(sprintf(
