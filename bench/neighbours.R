@@ -11,8 +11,15 @@
 #     1000 0.009 0.003 0.26             10      0.27    0.89    67  129
 #    10000 0.018 0.042  3.2             10      1.1     25.6   151  334
 #
-# A third of "learned" is the limits of the hyperparameters. At 1e5 places with lengthscale 10 / sqrt(n) a held fit takes
-# 128 s and 2.9 GiB; with 10 neighbours the learned one takes 253 s and 1.3 GiB.
+# At 1e5 places with lengthscale 10 / sqrt(n) a held fit takes 128 s and 2.9 GiB; with 10 neighbours the learned one
+# takes 253 s and 1.3 GiB.
+#
+# These were measured before learning went on from the Hessian of its part of the places, with estimates of what each
+# inference leaves and extrapolated sites. Since then "steps" at 10,000 places are 75 instead of 151, 23 of them of all
+# places instead of 51, and 130 instead of 278 GFlop; bound and estimates are the same to 1e-5. "learned" took 18.5 s of
+# CPU while many other builds shared the two cores, where a held fit took 4.1 to 4.5 s; at 1e5 places it was not
+# measured again.
+# gpboost, of which a comparison was wanted, did not compile in 15 minutes of one shared core.
 source("bench/_helper.R")
 
 places <- function(n) {

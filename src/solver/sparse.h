@@ -9,9 +9,9 @@
 // the border's Schur complement adds a correction of low rank. The prior is the same object with Lambda = 0.
 // A field whose null space has a prior of its own (the slope of rw2) supplies it as columns. Rows with
 // negative lambda join the border where A' has no factor although the constraints make the posterior proper.
-// Distances of more than 200 rows are bounds: d' (C o V) d <= sum d_n^2 C_nn / lambda_n, and Cauchy's. They are thousands
-// of times larger than what is left to gain, and C_nn may take a factorisation: while hyperparameters move, an estimate of
-// the squared norm decides when inference stops.
+// Distances of more than 200 rows are bounds: d' (C o V) d <= sum d_n^2 C_nn / lambda_n, and Cauchy's. They are
+// thousands of times larger than what is left to gain, and C_nn may take a factorisation: while hyperparameters move,
+// an estimate of the squared norm decides when inference stops.
 //
 // dense_columns has all whitened columns by chunks (shared with the projected solver), field_stack all fields
 // as one z, bordered_factor is M at one lambda, sparse.cpp has the verbs, sparse_gradient and
