@@ -44,8 +44,10 @@
 #' probabilities (`"prob"`, `"survival"`, `"cdf"`). With a nonlinear link it is not h(eta), the mean of the average
 #' group, which `re_formula = NA` predicts. `newdata` needs no grouping variables. `se.fit` and credible intervals are
 #' of this mean, a function of the fixed effects and the variances of the groups: they do not include the differences
-#' between groups. A prediction interval, `"quantile"` and `"density"` are for a new response of a new group; `"link"`
-#' and `"terms"` are those of the average group.
+#' between groups. With few groups and a log link the posterior of this mean has a long tail, as that of the variances
+#' has, and its own mean is well above its median: the interval says more. A prediction interval,
+#' `"quantile"` and `"density"` are for a new response of a new group; `"link"` and `"terms"` are those of the average
+#' group.
 #'
 #' **Totals.** `aggregate = area ~ year` gives the sum of area times the mean response over the rows of each year, such
 #' as an index of abundance, and `aggregate = ~ year` sums means; several variables are joined by `+`. `se.fit` and
