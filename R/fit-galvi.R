@@ -112,8 +112,10 @@
 #'   A data frame followed by a formula, as in `d |> galvi(y ~ gp(x))`, is used as `data`.
 #' @param formula A formula with the response and the terms, such as `y ~ x1 + gp(x2, x3)`, or a list of formulas for a
 #'   family with several linear predictors.
-#' @param data A data frame, or rows that are not in memory, such as a database table: anything that [row_source()]
-#'   accepts. Variables that `data` does not contain are looked up in the environment of the formula.
+#' @param data A data frame; or rows that are not in memory, such as a database table: anything that [row_source()]
+#'   accepts; or imputed data sets ([multiple-imputation]): a `mids` of package mice, an `imputationList` of package
+#'   mitools or a list of data frames. Variables that `data` does not contain are looked up in the environment of the
+#'   formula.
 #' @param y The response, where `x` is a matrix or data frame of inputs: a vector or factor with one value per row of
 #'   `x`, or a matrix with one row per row of `x`.
 #' @param kernel The kernel of the single [gp()] term in all columns of `x`, see [kernels].
@@ -343,6 +345,8 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   given <- tryCatch(data, error = function(e) NULL)
   sets <- imputed_sets(given)
   if (!is.null(sets)) {
+    # a start near the end of learning must not be taken for its end
+    control$hyper_tol <- min(control$hyper_tol, 1e-9)
     return(fit_to_sets(call, given, sets, start, hyper, function(data, call, start) {
       fit_formula(call, formula, data, family, method, expectation, hyper, start, prior, control, verbose, na.action)
     }))

@@ -40,7 +40,8 @@ with_points <- function(fit, found) {
 #' The fit without them: q as its bound and its sites know it
 #' @noRd
 without_points <- function(fit) {
-  if (!has_points(fit)) return(fit)
+  # of several data sets there is no one q
+  if (!has_points(fit) || is_imputed(fit)) return(fit)
   fit$posterior[mixed_moments] <- fit$factorised
   fit["points"] <- NULL
   fit

@@ -4,6 +4,12 @@
 #' @noRd
 uncertainty_line <- function(fit) {
   if (!has_fixed(fit)) return(NULL)
+  if (is_imputed(fit)) {
+    return(sprintf(paste(
+      "Standard deviations and intervals: of the equal mixture of %d fits, within and between data sets. Rubin's rules,",
+      "which add (1 + 1 / m) instead of (1 - 1 / m) times the variance between them, are mice::pool(fit$fits)."
+    ), length(fit$fits)))
+  }
   learned <- uncertain_names(fit)
   method <- uncertainty_method(fit)
   if (method == "points") {

@@ -49,6 +49,8 @@
 #'     the section on notes.}
 #'   \item{`starts`}{a data frame of all starts, if there were several.}
 #'   \item{`integrated`}{TRUE for a fit with `hyper = "integrate"`; otherwise NULL.}
+#'   \item{`fits`}{for imputed data sets the list of their fits, of which this one is the equal mixture, see
+#'     [multiple-imputation]; otherwise NULL.}
 #'   \item{`stopped`}{TRUE if the fit was stopped before it converged, see [galvi_last()]; otherwise NULL.}
 #'   \item{`seen`, `penalty`}{for the result of [add_data()]: the number of earlier observations; the loss of `elbo` by
 #'     changes of inducing points, in nats.}

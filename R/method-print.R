@@ -71,6 +71,7 @@ print_model <- function(x, digits) {
   left <- if (x$left_out) sprintf(" (%s left out for missing values)", format(x$left_out, big.mark = ","))
   cat("\n", format(x$nobs, big.mark = ","), if (x$nobs == 1L) " observation" else " observations", left, "; ",
     evidence_line(x$logLik, digits), "\n", sep = "")
+  if (x$sets) print_wrapped(sprintf("Mean of %d data sets: an equal mixture of their fits, fit$fits.", x$sets))
 }
 
 #' The call as it was written; data that do.call() put into it are named, not shown. The formula too, where the
@@ -250,7 +251,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       factors = if (!is.null(object$factors)) list(text = factor_lines(object), effects = object$factors$effects),
       notes = object$notes, note = if (!is.null(coefficients)) narrow_note(object), joint = is_coupled(object),
       uncertainty = uncertainty_line(object),
-      logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
+      sets = length(object$fits), logLik = logLik.galvi(object), certificate = certificate(object), convergence = object$convergence,
       iterations = nrow(object$trace), seconds = max(object$trace$seconds, 0), cost = object$cost,
       inducing = vapply(object$inducing, nrow, 1L), neighbours = neighbour_lines(object), knots = knot_lines(object),
       starts = object$starts,

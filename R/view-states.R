@@ -237,6 +237,7 @@ at_hyper <- function(fit, hyper) {
 #' The fit as its bound and its sites know it
 #' @noRd
 factorised_view <- function(fit) {
+  if (is_imputed(fit)) return(fit)
   fit <- without_points(fit)
   if (!is_coupled(fit)) return(fit)
   as_mixture(with_states(fit, function(view) {
