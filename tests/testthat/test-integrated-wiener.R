@@ -29,7 +29,8 @@ test_that("models are those of the dense kernel, before the origin, beyond the e
     expect_close(log(fits$chain$posterior$hyper), log(fits$dense$posterior$hyper), 1e-4)
     at <- lapply(fits, predict, new, type = "link", se.fit = TRUE, covariance = TRUE)
     expect_close(at$chain$fit, at$dense$fit, 1e-5)
-    expect_close(at$chain$covariance, at$dense$covariance, 1e-5)
+    # as far as the hyperparameters agree
+    expect_close(at$chain$covariance, at$dense$covariance, 1e-4)
   }
 })
 

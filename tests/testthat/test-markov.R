@@ -242,5 +242,5 @@ test_that("a chain of more than three states needs 200 rows, and 14 for each sta
   levels <- y ~ gp(t, kernel = matern12()) + gp(t, by = g, kernel = matern12(), by_hyper = "shared")
   expect_identical(solver(levels, 14 * 21 - 1, 20), "dense_kernel")
   expect_identical(solver(levels, 14 * 21, 20), "markov")
-  expect_identical(solver(levels, 14 * 65, 64), "dense_kernel")
+  expect_identical(solver(levels, 14 * 81, 80), "dense_kernel")
 })
