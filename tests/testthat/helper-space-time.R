@@ -15,11 +15,15 @@ plain_states <- function(spec, hyper, s, knots) {
   if (spec$type %in% c("sum", "product")) {
     parts <- lapply(spec$parts, plain_states, hyper, s, knots)
     if (spec$type == "sum") {
-      states <- matrix(0, sum(vapply(parts, function(p) nrow(p$states), 1L)), 0)
       at <- cumsum(c(0, vapply(parts, function(p) nrow(p$states), 1L)))
       states <- matrix(0, at[length(at)], at[length(at)])
-      for (j in seq_along(parts)) states[at[j] + seq_len(nrow(parts[[j]]$states)), at[j] + seq_len(nrow(parts[[j]]$states))] <- parts[[j]]$states
-      return(list(k = sum(vapply(parts, `[[`, 1, "k")), cross = do.call(cbind, lapply(parts, `[[`, "cross")), states = states))
+      for (j in seq_along(parts)) {
+        own <- at[j] + seq_len(nrow(parts[[j]]$states))
+        states[own, own] <- parts[[j]]$states
+      }
+      return(list(
+        k = sum(vapply(parts, `[[`, 1, "k")), cross = do.call(cbind, lapply(parts, `[[`, "cross")), states = states
+      ))
     }
     # of a process and an oscillation: f = g1 cos + g2 sin, with the states of g1 and g2
     own <- parts[[1L]]

@@ -30,7 +30,7 @@ space_time_cases <- list(
   shared = quote(0 + gp(x1, kernel = se(1.3, 0.4) * matern32(1, 1, columns = "t"), inducing = 4, time = t, by = f,
     by_hyper = "shared")),
   beside = quote(u + (1 | g) + gp(x1, x2, kernel = se(1.3, 0.4), inducing = Z, time = t)),
-  two = quote(u + gp(x1, x2, kernel = se(1.3, 0.4), inducing = Z, time = t) + rw1(x2) + gp(v, inducing = 4))
+  two = quote(u + gp(x1, x2, kernel = se(1.3, 0.4), inducing = Z, time = t) + iid(f) + gp(v, inducing = 4))
 )
 
 # Knots at other times than the rows', which are between them, at one of them, before and after all.
@@ -43,7 +43,8 @@ with_knots <- function(model, knots) {
 
 space_time_model <- function(case, family = poisson(), knots = NULL, d = space_time_rows()) {
   formula <- stats::as.formula(call("~", quote(y), space_time_cases[[case]]))
-  model <- suppressMessages(prepare_model(formula, d, family, prior = list(default = normal(0, 1), intercept = normal(0, 2))))
+  prior <- list(default = normal(0, 1), intercept = normal(0, 2))
+  model <- suppressMessages(prepare_model(formula, d, family, prior = prior))
   if (is.null(knots)) model$model else with_knots(model$model, knots)
 }
 
@@ -98,11 +99,13 @@ test_that("gradients are those of differences, at the optimum and elsewhere", {
     model <- space_time_model(case, knots = some_knots)
     value <- model$hyper$value
     # inducing points do not move, but the gradient knows them
+    # a precision of 1e8 for what hardly changes leaves bounds, and so differences, with fewer digits
+    accuracy <- if (case == "level") 2e-4 else 2e-6
     wanted <- central_gradient(function(h) bound_at(model, h)$elbo, value)
-    expect_close(bound_at(model, value)$gradient, wanted, 2e-6)
+    expect_close(bound_at(model, value)$gradient, wanted, accuracy)
     sites <- list(lambda = as.matrix(rexp(60)), b = as.matrix(rnorm(60)))
     wanted <- central_gradient(function(h) bound_at(model, h, sites)$elbo, value)
-    expect_close(bound_at(model, value, sites)$gradient, wanted, 2e-6)
+    expect_close(bound_at(model, value, sites)$gradient, wanted, accuracy)
   }
 })
 
@@ -209,8 +212,8 @@ test_that("every likelihood is learned, beside other terms, with dates, and fits
   grDevices::pdf(NULL)
   expect_silent(plot(fit, which = "effects"))
   grDevices::dev.off()
-  more <- add_data(fit, d[1:5, ])
-  expect_true(is.finite(more$elbo))
+  # as all fields
+  expect_error(add_data(fit, d[1:5, ]), "needs all rows", class = "galvi_error_method")
 })
 
 test_that("processes of several inputs over many rows are at knots, and near the full ones", {
@@ -239,7 +242,7 @@ test_that("processes of several inputs over many rows are at knots, and near the
   expect_identical(solver_of(beside), "sparse")
   expect_length(prior_terms(beside)[[3L]]$knots$times, n)
   # a process that is to be centred
-  centred <- suppressMessages(prepare_model(y ~ (1 | g) + gp(a, kernel = matern12(), center = TRUE), d, poisson())$model)
+  centred <- prepare_model(y ~ (1 | g) + gp(a, kernel = matern12(), center = TRUE), d, poisson())$model
   expect_identical(solver_of(centred), "dense_kernel")
 })
 
