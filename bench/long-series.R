@@ -8,15 +8,16 @@
 # The peers are asked for the same series where they are installed and can take it: glmmTMB's ou() up to 1e4 rows (it makes an
 # N x N matrix) and mgcv::bam(discrete = TRUE) with up to 800 basis functions. CPU seconds on one thread.
 #
-# Answer (shared virtual machine of 2026 with five to seven times as many processes as cores, so that times are up to
-# twice those of a quiet one; before and after are of the same minutes but for those marked, which a quieter machine ran):
+# Answer (shared virtual machine of 2026, single runs under a load that changed from one to the next, five to seven
+# processes a core in most: CPU seconds are up to twice those of a quiet machine, and ratios are rough; * on a quieter one,
+# + from an earlier measurement, not run again):
 #            held  learned       gap  memory, learned
-#   1e5      0.92     3.56     2e-06  0.25 GB   newton, passes not fused
+#   1e5      0.92     3.56     2e-06  0.25 GB   before: newton
 #            0.62     1.68     2e-06  0.23 GB   natural gradient, certificate in one pass
-#   1e6     10.7*     42*      2e-05  1.6 GB
+#   1e6     10.7*     42+      2e-05  1.6 GB+   before
 #            4.6     21.4      2e-05  1.19 GB
-#   newton and the natural gradient end at the same bound for a million rows, to its sixth decimal.
-# Milliseconds of a fit with held hyperparameters (galvi_infer() alone) by the number of rows:
+# For a million rows, held, newton took 9.9 s and ended at the same bound, to its sixth decimal.
+# Milliseconds of galvi_infer() alone with held hyperparameters by the number of rows, from which R/term-gp.R has its rule:
 #            dense, 6 states' kernel   chain of 3    6   12   16   32 states
 #   200                          6.4            3    6    9   12   35
 #   400                         24              4    8   11   12   34
