@@ -2,7 +2,8 @@
 
 #' f(k) for k = 1, 2, .. Messages are left out, and each kind of warning is given once.
 #'
-#' @param labels What the repetitions are called, such as "fold 3"; `before`: what errors begin with, `%s` for the label.
+#' @param labels What the repetitions are called, such as "fold 3"; `before`: what errors begin with, `%s` for the
+#'   label.
 #' @noRd
 each_once_warned <- function(labels, before, f) {
   said <- list()
@@ -27,7 +28,8 @@ each_once_warned <- function(labels, before, f) {
     }
   )
   for (one in said) {
-    warn_galvi(one$what, sprintf("%s (%d of %d): %s", labels[one$which[1L]], length(one$which), length(labels), one$message))
+    warn_galvi(one$what, sprintf("%s (%d of %d): %s", labels[one$which[1L]], length(one$which), length(labels),
+      one$message))
   }
   out
 }

@@ -1,7 +1,7 @@
 # Multiple imputation: a fit for each data set, and one fit that is their equal mixture (`fit$fits` has the parts).
 #
-# Coefficients of the mixture are those of states, or points, of all parts, in the coding of the first one's fixed effects.
-# Rows are read by the design of each part (R/view-imputed.R), whose inputs may differ.
+# Coefficients of the mixture are those of states, or points, of all parts, in the coding of the first one's fixed
+# effects. Rows are read by the design of each part (R/view-imputed.R), whose inputs may differ.
 
 #' Imputed data sets as a list of data frames; NULL for other data
 #' @noRd
@@ -28,7 +28,8 @@ set_expression <- function(data, expr, i) {
 check_sets <- function(sets) {
   first <- sets[[1L]]
   differ <- function(i, what) {
-    stop_galvi("data", sprintf("The data frames of `data` must be alike, and number %d differs from the first: %s.", i, what))
+    stop_galvi("data", sprintf("The data frames of `data` must be alike, and number %d differs from the first: %s.", i,
+      what))
   }
   for (i in seq_along(sets)[-1L]) {
     own <- sets[[i]]

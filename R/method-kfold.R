@@ -4,9 +4,9 @@
 #' `kfold()` of package loo, with the arguments of brms' method.
 #'
 #' @details
-#' Refits take what they need from the fit: data and formula are not looked up again. Variables that the formula computes
-#' from all rows, such as `poly(x, 2)` or `scale(x)`, keep their values. Default priors come from the rows of each refit.
-#' Random effects of groups that are left out as a whole are predicted from their prior, as in
+#' Refits take what they need from the fit: data and formula are not looked up again. Variables that the formula
+#' computes from all rows, such as `poly(x, 2)` or `scale(x)`, keep their values. Default priors come from the rows of
+#' each refit. Random effects of groups that are left out as a whole are predicted from their prior, as in
 #' [predict()][predict.galvi].
 #'
 #' With `hyper = "refit"` hyperparameters are learned again, from where they are in `x`. `"fixed"` keeps them; only the
@@ -34,11 +34,12 @@
 #'   * A vector with an element for each row: rows with the same value form a fold.
 #'
 #'   [set.seed()] makes random folds reproducible.
-#' @param group The name of a variable of the model or of a column of the data, or a vector with an element for each row.
+#' @param group The name of a variable of the model or of a column of the data, or a vector with an element for each
+#'   row.
 #' @param joint FALSE (or `"obs"`), TRUE (or `"fold"`), or `"group"`, see Details.
 #' @param hyper `"refit"` (the default) or `"fixed"`, see Details.
-#' @param save_fits If TRUE, the result has the element `fits`: a matrix of lists with a row for each fold and the columns
-#'   `fit`, `omitted` (the rows left out) and `predicted` (those of them with a prediction).
+#' @param save_fits If TRUE, the result has the element `fits`: a matrix of lists with a row for each fold and the
+#'   columns `fit`, `omitted` (the rows left out) and `predicted` (those of them with a prediction).
 #' @param ... Not used: arguments that methods for other models have are passed over.
 #' @return A list of classes `kfold` and `loo`, for use in `loo::loo_compare()`:
 #' \describe{
@@ -51,10 +52,10 @@
 #' }
 #' Attributes are `K`, `folds` (the number of the fold of each row), `fold_type`, `group` and `joint`.
 #' @section Errors:
-#' `galvi_error_argument` if `K` exceeds the number of rows or of groups, if `folds` or `group` do not have an element for
-#' each row, if `group` is not a column, for fits of [responses()] and results of [add_data()]; `galvi_error_data` for
-#' fits that do not contain their rows ([row_source()]). `galvi_warning_cavity` names folds that cannot be predicted;
-#' `galvi_warning_convergence` says how many refits have not converged.
+#' `galvi_error_argument` if `K` exceeds the number of rows or of groups, if `folds` or `group` do not have an element
+#' for each row, if `group` is not a column, for fits of [responses()] and results of [add_data()]; `galvi_error_data`
+#' for fits that do not contain their rows ([row_source()]). `galvi_warning_cavity` names folds that cannot be
+#' predicted; `galvi_warning_convergence` says how many refits have not converged.
 #' @references
 #' Vehtari, A., Gelman, A. and Gabry, J. (2017). Practical Bayesian model evaluation using leave-one-out
 #' cross-validation and WAIC. *Statistics and Computing* 27, 1413-1432.
@@ -84,7 +85,8 @@ kfold.galvi <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hy
   warn_lost_folds(lost, divided$names)
   units <- joint_units(joint, divided, groups)
   design <- kept_design(x)
-  found <- each_once_warned(sprintf("fold %s", quote_row_names(divided$names)), "Without the rows of %s: ", function(k) {
+  found <- each_once_warned(sprintf("fold %s", quote_row_names(divided$names)), "Without the rows of %s: ",
+    function(k) {
     refit <- fit_to_rows(x, design, which(divided$fold != k), hyper, lost$names[[k]])
     own <- Filter(function(unit) divided$fold[unit[1L]] == k, units)
     c(held_out_densities(x, refit, omitted[[k]], own), list(fit = if (save_fits) refit))
@@ -171,7 +173,8 @@ fold_numbers <- function(x, K, folds, groups) {
   K <- check_whole(K, "K", 2)
   if (K > most) {
     stop_galvi("argument", sprintf(
-      "`K` must be at most %s, the number of %s, not %s.", row_number(most), if (type == "grouped") "groups" else "rows",
+      "`K` must be at most %s, the number of %s, not %s.", row_number(most),
+        if (type == "grouped") "groups" else "rows",
       row_number(K)
     ))
   }
@@ -254,7 +257,8 @@ held_out_densities <- function(x, refit, omitted, units) {
   })
   all <- take_row_numbers(training_target(x), omitted)
   all[c("rows", "n")] <- list(lapply(all$rows, subset_rows, omitted), length(omitted))
-  list(joint = posterior_joint_densities(refit, target, own, sites), with = posterior_joint_densities(x, all, own, sites))
+  list(joint = posterior_joint_densities(refit, target, own, sites), with = posterior_joint_densities(x, all, own,
+    sites))
 }
 
 #' log p(y of a block) for blocks of a target's rows, under the posterior of a fit
@@ -266,7 +270,8 @@ posterior_joint_densities <- function(fit, target, blocks, sites) {
     parts <- lapply(blocks, function(rows) {
       own <- latent_at(view, lapply(target$rows, subset_rows, rows), length(rows), covariance = TRUE)
       list(
-        rows = rows, mean = own$mean + target$offset[rows, , drop = FALSE], roots = lapply(own$covariance, covariance_root)
+        rows = rows, mean = own$mean + target$offset[rows, , drop = FALSE], roots = lapply(own$covariance,
+          covariance_root)
       )
     })
     joint_densities(view, target, parts, sites)

@@ -1,5 +1,5 @@
-# The functions of package loo that have methods here, so that they are found without library(loo). They pass every object
-# on to the generic of that package, whichever of the two functions is found first.
+# The functions of package loo that have methods here, so that they are found without library(loo). They pass every
+# object on to the generic of that package, whichever of the two functions is found first.
 
 #' @rdname loo.galvi
 #' @export

@@ -1,12 +1,13 @@
 # Groups of rows left out together, without refitting: loo(fit, group = ).
 #
-# Let V = R R' be the posterior covariance of eta in a group's rows and alpha, Lambda their sites. With eta = m + R z and
-# z ~ N(0, I) under q, the group's sites are the factor exp(alpha'R z - z'R'Lambda R z / 2). Without them (the cavity)
+# Let V = R R' be the posterior covariance of eta in a group's rows and alpha, Lambda their sites. With eta = m + R z
+# and z ~ N(0, I) under q, the group's sites are the factor exp(alpha'R z - z'R'Lambda R z / 2). Without them (the
+# cavity)
 #
 #   z ~ N(-P^-1 R'alpha, P^-1),  P = I - R'Lambda R,
 #
-# that is the covariance V (I - Lambda V)^-1 of eta. Rows of fixed and group effects alone have an R of few columns. Where
-# inducing points leave a part of eta's variance, V is what they determine, and the rest is added again.
+# that is the covariance V (I - Lambda V)^-1 of eta. Rows of fixed and group effects alone have an R of few columns.
+# Where inducing points leave a part of eta's variance, V is what they determine, and the rest is added again.
 
 #' What loo() returns for groups
 #' @param groups From left_out_groups(). joint: one density for each group instead of one for each row.
@@ -69,7 +70,8 @@ elpd_columns <- function(elpd, lpd, names) {
 
 #' The rows of each group
 #'
-#' @param group The name of a variable of the model or of a column of the data, or a vector with an element for each row.
+#' @param group The name of a variable of the model or of a column of the data, or a vector with an element for each
+#'   row.
 #' @return A named list of row numbers, with the attribute `label`.
 #' @noRd
 left_out_groups <- function(fit, group) {
@@ -120,9 +122,9 @@ spread_over_rows <- function(x, groups) x[group_numbers(groups)]
 
 #' Coefficients that only the group's rows inform, for each group
 #'
-#' Leaving out the group lowers the rank of the columns whose priors are open or flat. With orthonormal columns Q this is
-#' where Q_g'Q_g has an eigenvalue of 1; its eigenvector is the direction of coefficients that is lost, and rows that it
-#' moves cannot be predicted.
+#' Leaving out the group lowers the rank of the columns whose priors are open or flat. With orthonormal columns Q this
+#' is where Q_g'Q_g has an eigenvalue of 1; its eigenvector is the direction of coefficients that is lost, and rows that
+#' it moves cannot be predicted.
 #' @return list(names: for each group those of coefficients; rows: which rows cannot be predicted, N).
 #' @noRd
 lost_coefficients <- function(fit, groups) {
@@ -275,8 +277,8 @@ state_group_cavities <- function(fit, groups, evidence) {
 
 #' One group's cavity
 #' @param covariance Of eta in its rows, for each latent value.
-#' @return list(rows; mean, variance: rows x K, NA where improper; roots: for each latent value a root of the covariance;
-#'   known: the same list of mean and roots with the group's rows; leverage; improper).
+#' @return list(rows; mean, variance: rows x K, NA where improper; roots: for each latent value a root of the
+#'   covariance; known: the same list of mean and roots with the group's rows; leverage; improper).
 #' @noRd
 leave_out <- function(fit, rows, covariance, H, response) {
   q <- fit$posterior
@@ -338,9 +340,9 @@ densities_at_once <- 2e6
 
 #' log p(y_g) of groups of rows whose linear predictors are normal, by importance sampling
 #'
-#' Draws come from this distribution times Gaussian factors close to the likelihood: the sites of a fit that has seen the
-#' rows. With the sites of gaussian() noise all weights are equal, and the density is exact. The draws are even points,
-#' so that results can be reproduced and their differences are those of what is compared.
+#' Draws come from this distribution times Gaussian factors close to the likelihood: the sites of a fit that has seen
+#' the rows. With the sites of gaussian() noise all weights are equal, and the density is exact. The draws are even
+#' points, so that results can be reproduced and their differences are those of what is compared.
 #' @param fit Whose likelihood and hyperparameters count, at one state.
 #' @param target Has the responses of all rows (row_numbers).
 #' @param blocks For each group list(rows; mean: rows x K; roots: for each latent value R with covariance R R').
@@ -372,8 +374,8 @@ joint_densities <- function(fit, target, blocks, sites) {
 
 #' Draws of a block's eta, and the log weights that make them those of its distribution
 #'
-#' With eta = mean + R z the sites are exp(s'R z - z'R'Lambda R z / 2), s = alpha + Lambda (m - mean), m the mean that they
-#' belong to. Sites of negative lambda, where a likelihood is not log-concave, are taken to be linear.
+#' With eta = mean + R z the sites are exp(s'R z - z'R'Lambda R z / 2), s = alpha + Lambda (m - mean), m the mean that
+#' they belong to. Sites of negative lambda, where a likelihood is not log-concave, are taken to be linear.
 #' @return list(eta: (rows x draws) x K, weight).
 #' @noRd
 drawn_by_sites <- function(block, sites) {

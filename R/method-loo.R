@@ -45,20 +45,20 @@
 #' **Groups.** `loo(fit, group = "id")` leaves out all rows of a group together. Their joint cavity has the covariance
 #' V (I - Lambda V)^-1, where V is the posterior covariance of eta in these rows and Lambda the diagonal matrix of their
 #' lambda. Random effects of the group are then predicted from their prior, as for a new group. At given hyperparameters
-#' this is exact for [gaussian()] responses; elsewhere a group's sum is usually within 0.02 of that of a refit, but off by
-#' up to a few tenths with several classes where the group has a tenth of the rows or more. Hyperparameters are treated as described above, with
-#' the joint density of the group's rows in place of a row's density; of weighted points fewer than 100 are usually left
-#' where a group has random effects, which then are predicted at the estimated hyperparameters. [kfold()] with `group`
-#' fits again instead. By default each row has its own density given the rows of the other groups; with `joint = TRUE`
-#' each group has one, log p(y_group | the others), computed by importance sampling from the posterior (400 draws, which
-#' are always the same). Where only the group informs a coefficient, as that of a level that no other group has, there is
-#' no prediction of the rows that it concerns: they and the sums are NA, with a warning that names the coefficients.
-#' Coefficients with a typed prior are predicted from this prior.
+#' this is exact for [gaussian()] responses; elsewhere a group's sum is usually within 0.02 of that of a refit, but off
+#' by up to a few tenths with several classes where the group has a tenth of the rows or more. Hyperparameters are
+#' treated as described above, with the joint density of the group's rows in place of a row's density; of weighted
+#' points fewer than 100 are usually left where a group has random effects, which then are predicted at the estimated
+#' hyperparameters. [kfold()] with `group` fits again instead. By default each row has its own density given the rows of
+#' the other groups; with `joint = TRUE` each group has one, log p(y_group | the others), computed by importance
+#' sampling from the posterior (400 draws, which are always the same). Where only the group informs a coefficient, as
+#' that of a level that no other group has, there is no prediction of the rows that it concerns: they and the sums are
+#' NA, with a warning that names the coefficients. Coefficients with a typed prior are predicted from this prior.
 #'
-#' @param x A fit of [galvi()]; for `plot()` the value of `loo()`; for the function `loo()`, any object for which package
-#'   loo has a method.
-#' @param group NULL, the default, leaves out one row at a time. To leave out groups: the name of a variable of the model
-#'   or of a column of the data, or a vector with an element for each row.
+#' @param x A fit of [galvi()]; for `plot()` the value of `loo()`; for the function `loo()`, any object for which
+#'   package loo has a method.
+#' @param group NULL, the default, leaves out one row at a time. To leave out groups: the name of a variable of the
+#'   model or of a column of the data, or a vector with an element for each row.
 #' @param joint With `group`: if TRUE, the joint density of each group's rows. FALSE by default.
 #' @param ... Not used: `loo()` passes over arguments that methods for other models have.
 #' @return A list of classes `galvi_loo` and `loo`, for use in `loo::loo_compare()`:
@@ -75,8 +75,9 @@
 #'   \item{`group`}{with `group` only: a list of the `name` of the grouping variable, the `rows` of each group, and
 #'     `joint`.}
 #'   \item{`importance`}{with `group` only, of the joint densities: a list of `pareto_k`, the shape of the tail of the
-#'     importance weights, -Inf if all are equal; and `n_eff`, the number of draws with equal weights that would do as well.
-#'     Densities with `pareto_k` above 0.7 are not reliable, unless the weights are so even that `n_eff` is close to 400.}
+#'     importance weights, -Inf if all are equal; and `n_eff`, the number of draws with equal weights that would do as
+#'     well. Densities with `pareto_k` above 0.7 are not reliable, unless the weights are so even that `n_eff` is close
+#'     to 400.}
 #' }
 #' With groups, `leverage` is the largest proportion for each group, and `SE` is that of a sum over groups, whose rows
 #' depend on each other. With `joint = TRUE`, `pointwise` has a row for each group.
@@ -214,7 +215,8 @@ loo_target <- function(fit) {
   target <- training_target(fit)
   target["sets"] <- NULL
   cavity <- if (!is_imputed(fit)) cavities(fit) else {
-    mixed_marginals(fit, lapply(fit$fits, function(part) cavities(factorised_view(part))[c("mean", "variance", "states")]))
+    mixed_marginals(fit, lapply(fit$fits, function(part) cavities(factorised_view(part))[c("mean", "variance",
+      "states")]))
   }
   kept <- which(!is.na(rowSums(cavity$mean) + rowSums(cavity$variance)))
   cavity[c("leverage", "improper")] <- NULL
@@ -514,8 +516,8 @@ mean_response <- function(fit, H, largest = 4000) {
 
 #' What F = W (I + S M)^-1 S W' is made of
 #'
-#' With eta_k = W z_k and S the covariance of all z (block diagonal), M_jk = W' diag(H_jk) W; full Gaussian processes have
-#' W = I. One dense system of all latents' lengths; NULL where that is too large, or singular to working precision.
+#' With eta_k = W z_k and S the covariance of all z (block diagonal), M_jk = W' diag(H_jk) W; full Gaussian processes
+#' have W = I. One dense system of all latents' lengths; NULL where that is too large, or singular to working precision.
 #' @return list(W: NULL for the identity; Z: function(j, k), the block of (I + S M)^-1 S).
 #' @noRd
 class_system <- function(fit, H, largest = 4000) {

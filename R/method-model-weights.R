@@ -8,8 +8,8 @@
 #' computes `loo()`. The same call of package loo works, too: `loo::loo_model_weights()` has methods for fits of galvi()
 #' and for lists of them.
 #'
-#' @param x A list of fits of [galvi()] or of values of [loo()][loo.galvi] and [kfold()], or the first of them; for other
-#'   objects the arguments are passed on to `loo::loo_model_weights()`.
+#' @param x A list of fits of [galvi()] or of values of [loo()][loo.galvi] and [kfold()], or the first of them; for
+#'   other objects the arguments are passed on to `loo::loo_model_weights()`.
 #' @param ... If `x` is not a list, the others.
 #' @param method `"stacking"`, the default, or `"pseudobma"`: weights proportional to exp(elpd), by the Bayesian
 #'   bootstrap (see `loo::pseudobma_weights()`).
@@ -57,7 +57,8 @@ weights_of_models <- function(models, method, words = NULL) {
   parts <- lapply(models, function(model) {
     if (inherits(model, "galvi")) return(loo.galvi(model))
     if (inherits(model, "loo") && is.matrix(model$pointwise)) return(model)
-    stop_galvi("argument", sprintf("loo_model_weights() takes fits of galvi() and values of loo(), not %s.", describe(model)))
+    stop_galvi("argument", sprintf("loo_model_weights() takes fits of galvi() and values of loo(), not %s.",
+      describe(model)))
   })
   elpd <- lapply(parts, function(part) unname(part$pointwise[, 1L]))
   same <- lengths(elpd) == length(elpd[[1L]]) &

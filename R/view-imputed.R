@@ -20,7 +20,7 @@ mixed_marginals <- function(fit, parts) {
 }
 
 # Of each part's points, whose means then have an error of a hundredth of a standard deviation at most.
-most_points_of_set <- 4000L
+most_points_of_set <- 1000L
 
 #' Points of several parts as one list of points: coefficients of the parts are different columns
 #' @noRd

@@ -29,7 +29,8 @@ test_that("refits are those that users would make", {
   fit <- galvi(Reaction ~ poly(Days, 2) + log(Days + 1) + offset(Days) + (1 | Subject), data = d, weights = w)
   found <- loo::kfold(fit, folds = fold)
   expect_s3_class(found, c("kfold", "loo"), exact = TRUE)
-  hand <- by_hand(fold, d, formula = Reaction ~ poly(Days, 2) + log(Days + 1) + offset(Days) + (1 | Subject), weights = w)
+  hand <- by_hand(fold, d, formula = Reaction ~ poly(Days, 2) + log(Days + 1) + offset(Days) + (1 | Subject),
+    weights = w)
   expect_close(elpd(found), hand, 1e-4)
   expect_identical(unname(found$estimates["elpd_kfold", "Estimate"]), sum(found$pointwise[, 1]))
   expect_identical(dimnames(found$estimates), list(c("elpd_kfold", "p_kfold", "kfoldic"), c("Estimate", "SE")))
@@ -46,7 +47,8 @@ test_that("priors, families and other predictors are those of the fit", {
   d$o <- cut(d$y, c(-Inf, 0, 1, Inf), labels = c("a", "b", "c"), ordered_result = TRUE)
   fold <- rep_len(1:2, 60)
   cases <- list(
-    list(formula = n ~ x + (1 | g), family = poisson(), prior = list(x = normal(0, 0.3), "(1 | g)" = list(sd = half_normal(0.5)))),
+    list(formula = n ~ x + (1 | g), family = poisson(), prior = list(x = normal(0, 0.3),
+      "(1 | g)" = list(sd = half_normal(0.5)))),
     list(formula = list(y ~ x, sigma ~ x), prior = list(sigma = list(x = normal(0, 0.5)))),
     list(formula = cbind(k, s - k) ~ gp(x), family = binomial()),
     list(formula = o ~ x, family = cumulative()),
@@ -152,7 +154,8 @@ test_that("arguments are checked, and fits that cannot be refitted are refused",
   fit <- galvi(y ~ x + (1 | g), data.frame(x = 1:12, g = gl(4, 3), y = sin(1:12)))
   kfold <- function(...) loo::kfold(fit, ...)
   expect_error(kfold(K = 13), "`K` must be at most 12, the number of rows, not 13", class = "galvi_error_argument")
-  expect_error(kfold(K = 5, folds = "grouped", group = "g"), "at most 4, the number of groups", class = "galvi_error_argument")
+  expect_error(kfold(K = 5, folds = "grouped", group = "g"), "at most 4, the number of groups",
+    class = "galvi_error_argument")
   expect_error(kfold(K = 1), "from 2|at least 2", class = "galvi_error_argument")
   expect_error(kfold(folds = 1:5), "each of the 12 rows", class = "galvi_error_argument")
   expect_error(kfold(folds = "groupd"), "Did you mean \"grouped\"", class = "galvi_error_argument")
@@ -186,6 +189,7 @@ test_that("loo_compare() and stacking take the results", {
   draws <- list(matrix(rnorm(2000), 100), matrix(rnorm(2000), 100))
   expect_s3_class(suppressWarnings(loo::loo_model_weights(draws)), "stacking_weights")
   expect_error(loo_model_weights(fits[1]), "two models or more", class = "galvi_error_argument")
-  expect_error(loo_model_weights(list(fits$line, galvi(speed ~ dist, cars))), "same response", class = "galvi_error_argument")
+  expect_error(loo_model_weights(list(fits$line, galvi(speed ~ dist, cars))), "same response",
+    class = "galvi_error_argument")
   expect_error(loo_model_weights(list(fits$line, 3)), "not 3", class = "galvi_error_argument")
 })

@@ -1,7 +1,8 @@
 # Groups of rows left out together, against refits without the group.
 
 held <- function(formula, data, family, start) {
-  quietly(galvi(formula, data, family, hyper = "fixed", start = start, control = galvi_control(tol = 1e-9, threads = 1)))
+  quietly(galvi(formula, data, family, hyper = "fixed", start = start, control = galvi_control(tol = 1e-9,
+    threads = 1)))
 }
 
 quietly <- function(expr) suppressMessages(suppressWarnings(expr))
@@ -126,7 +127,8 @@ test_that("classes that compete move each other's means", {
 
 test_that("what only a group informs is NA, with the reason", {
   d <- data.frame(id = gl(6, 5), x = rep(c(0, 1), 15), y = rnorm(30))
-  expect_warning(found <- loo.galvi(galvi(y ~ x + id, d), group = "id"), "\"2\" \\(`id2`\\)", class = "galvi_warning_cavity")
+  expect_warning(found <- loo.galvi(galvi(y ~ x + id, d), group = "id"), "\"2\" \\(`id2`\\)",
+    class = "galvi_warning_cavity")
   expect_true(all(is.na(found$estimates)))
   expect_output(print(found), "NA: 30 rows, each determined by nothing but its group")
   # a column that one group has beside another
@@ -153,7 +155,8 @@ test_that("groups are columns or vectors, and everything else is an error", {
   expect_error(loo.galvi(fit, group = rep(1, 30)), "two groups or more", class = "galvi_error_argument")
   expect_error(loo.galvi(fit, group = replace(d$id, 3, NA)), "must not be missing", class = "galvi_error_argument")
   expect_error(loo.galvi(fit, joint = TRUE), "give `group`", class = "galvi_error_argument")
-  expect_error(loo.galvi(fit, group = "id", joint = NA), "`joint` must be TRUE or FALSE", class = "galvi_error_argument")
+  expect_error(loo.galvi(fit, group = "id", joint = NA), "`joint` must be TRUE or FALSE",
+    class = "galvi_error_argument")
 })
 
 test_that("it prints, plots and compares", {
