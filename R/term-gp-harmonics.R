@@ -64,9 +64,6 @@ with_harmonics <- function(kernel, count) {
 
 # ---- terms ----
 
-# One, or one for each level of a factor `by`.
-term_kernels <- function(term) if (is.null(term[["kernels"]])) list(term[["kernel"]]) else term$kernels
-
 # The number in the series of a term's kernels; NULL where it has none.
 harmonics_of <- function(term) {
   for (leaf in unlist(lapply(Filter(Negate(is.null), term_kernels(term)), kernel_leaves), recursive = FALSE)) {

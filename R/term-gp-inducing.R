@@ -16,7 +16,7 @@ check_inducing <- function(x) {
 
 # A process by its values at inducing points; in space and time by those in space, which are not moved, as those of a
 # field.
-with_points <- function(built, inputs, context) {
+by_inducing_points <- function(built, inputs, context) {
   spec <- spec_in_space(built$spec)
   places <- inputs_of(inputs, !is_time_column(built$spec))
   context$move_inducing <- context$move_inducing && !is_in_time(built$spec)

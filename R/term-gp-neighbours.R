@@ -46,7 +46,7 @@ check_neighbour_options <- function(spec, call) {
 }
 
 # A process given its nearest neighbours.
-with_nearest <- function(built, context) {
+by_neighbours <- function(built, context) {
   spec <- built$spec
   scale <- distance_scale(
     built$kernels[[1L]][[1L]], ncol(built$rows$inputs), context$registry$table()$value

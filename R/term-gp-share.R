@@ -85,7 +85,7 @@ check_sharing <- function(spec, level) {
 }
 
 # Processes as those that levels share.
-with_loadings <- function(built, context) {
+by_shared_processes <- function(built, context) {
   at <- register_loadings(built$spec, context)
   built$spec$started <- context$registry$table()$value[at]
   built$terms <- lapply(built$terms, function(term) c(replace(term, "type", shared_type(term$type)), list(loadings = at)))

@@ -57,7 +57,7 @@ split_kernel <- function(kernel, time, call) {
     space = kernel_product(factors[in_time != "time"]), time = kernel_product(factors[in_time == "time"])
   )
   if (is.null(out$space)) out$space <- se()
-  out$time <- if (is.null(out$time)) matern12() else without_columns(out$time)
+  out$time <- if (is.null(out$time)) matern12() else on_all_columns(out$time)
   out$space$per_class <- kernel$per_class
   if (!takes_knots(out$time)) {
     stop_galvi("kernel", sprintf(
@@ -85,9 +85,9 @@ kernel_side <- function(kernel, time) {
 
 kernel_product <- function(kernels) if (length(kernels)) Reduce(`*`, kernels)
 
-without_columns <- function(kernel) {
+on_all_columns <- function(kernel) {
   kernel["columns"] <- list(NULL)
-  kernel$parts <- lapply(kernel$parts, without_columns)
+  kernel$parts <- lapply(kernel$parts, on_all_columns)
   kernel
 }
 
@@ -122,10 +122,10 @@ check_time_values <- function(spec) {
 }
 
 # A process at inducing points in space as one in space and time, with knots.
-with_times <- function(built, inputs, for_copies, context) {
+by_knots_in_time <- function(built, inputs, for_copies, context) {
   spec <- built$spec
   of_time <- is_time_column(spec)
-  shares <- variance_shares(spec)
+  shares <- space_time_variances(spec)
   kernels <- for_copies(function(inputs, register) {
     kernel_spec(spec$time_kernel, inputs_of(inputs, of_time), function(parameter, ...) {
       register(paste0("time.", parameter), ...)
@@ -166,7 +166,7 @@ inputs_of <- function(inputs, columns) {
 #' one
 #' @return list(space, time: functions of the variance of the whole that give that of each; learned: of each)
 #' @noRd
-variance_shares <- function(spec) {
+space_time_variances <- function(spec) {
   of_time <- is_in_time(spec) && !has_several_variances(spec$kernel) && has_several_variances(spec$time_kernel)
   list(
     space = function(variance) if (of_time) 1 else variance,

@@ -387,7 +387,7 @@ finite_terms <- function(spec, frame, inputs, for_copies, context) {
 #' @return list(spec, rows, terms: one for each owner, kernels: of each owner and copy)
 #' @noRd
 process_terms <- function(spec, inputs, by, for_copies, context) {
-  shares <- variance_shares(spec)
+  shares <- space_time_variances(spec)
   kernels <- for_copies(function(inputs, register) {
     # the loadings have the scale
     if (!is.null(spec$share)) return(kernel_spec(spec$kernel, inputs, register, 1, learned = FALSE))
@@ -405,10 +405,10 @@ process_terms <- function(spec, inputs, by, for_copies, context) {
   built <- list(
     spec = spec, rows = rows, terms = settle_process(terms, spec, rows, context$registry$table()), kernels = kernels
   )
-  if (!is.null(spec$inducing)) built <- with_points(built, inputs, context)
-  if (is_in_time(spec)) built <- with_times(built, inputs, for_copies, context)
-  if (!is.null(spec$share)) built <- with_loadings(built, context)
-  if (!is.null(spec$neighbours)) built <- with_nearest(built, context)
+  if (!is.null(spec$inducing)) built <- by_inducing_points(built, inputs, context)
+  if (is_in_time(spec)) built <- by_knots_in_time(built, inputs, for_copies, context)
+  if (!is.null(spec$share)) built <- by_shared_processes(built, context)
+  if (!is.null(spec$neighbours)) built <- by_neighbours(built, context)
   if (needs_slope(built$spec, rows, context)) inform_no_slope(spec)
   built
 }
