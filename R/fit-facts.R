@@ -122,6 +122,22 @@ at_state <- function(fit, state) {
   fit
 }
 
+#' f(fit at a state) for every state
+#' @noRd
+by_state <- function(fit, f) lapply(fit_states(fit), function(state) f(at_state(fit, state)))
+
+#' The fit with f(fit at a state)'s posterior at every state
+#' @noRd
+with_states <- function(fit, f) {
+  if (is.null(fit$states)) return(f(fit))
+  fit$states <- Map(function(state, view) {
+    state$posterior <- f(view)$posterior
+    state
+  }, fit$states, by_state(fit, identity))
+  fit$posterior <- fit$states[[1L]]$posterior
+  fit
+}
+
 #' The fit with the mixture's moments in `posterior`
 #' @noRd
 as_mixture <- function(fit) {

@@ -135,7 +135,9 @@ is_imputed <- function(fit) !is.null(fit$fits)
 
 check_same_model <- function(fits) {
   differ <- function(i, what) {
-    stop_galvi("data", sprintf("The fit to data set %d differs from that to the first in %s.", i, what))
+    stop_galvi("data", sprintf(
+      "The fit to data set %d differs from that to the first in %s: give all sets the same variables and levels.", i, what
+    ))
   }
   for (i in seq_along(fits)[-1L]) {
     first <- fits[[1L]]

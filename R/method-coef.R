@@ -218,7 +218,7 @@ coefficient_limits <- function(fit, level) {
   }
   each <- function(f) matrix(unlist(by_state(fit, f)), ncol = length(fit_states(fit)))
   mean <- each(coefficient_means)
-  sd <- each(function(view) sqrt(diag(vcov.galvi(view))))
+  sd <- each(function(view) root_or_na(diag(vcov.galvi(view))))
   limits <- lapply(tails(level), function(p) normal_mixture_quantile(mean, sd, state_weights(fit), p))
   matrix(unlist(limits), ncol = 2L)
 }
@@ -330,3 +330,6 @@ unconstrained_hyper <- function(hyper, values) {
   }
   values
 }
+
+# A variance that has lost its digits, of which the fit warns, may be negative.
+root_or_na <- function(v) sqrt(replace(v, !is.na(v) & v < 0, NA))

@@ -235,7 +235,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
   V <- vcov.galvi(object)
   if (nrow(V)) {
     mean <- coefficient_means(object)
-    coefficients <- cbind(mean = mean, sd = sqrt(diag(V)), confint.galvi(object, level = level))
+    coefficients <- cbind(mean = mean, sd = root_or_na(diag(V)), confint.galvi(object, level = level))
   }
   structure(
     list(

@@ -136,6 +136,7 @@ censored_response <- function(y, c, y2 = NULL) {
       row_label(bad[1L])
     ))
   }
+  what <- rep_len(what, length(y))
   upper <- if (is.null(y2)) y else ifelse(what == 2, y2, y)
   survival::Surv(y, upper, unname(c(`-1` = 2, `0` = 1, `1` = 0, `2` = 3)[as.character(what)]), type = "interval")
 }

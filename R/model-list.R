@@ -84,9 +84,6 @@ is_full <- function(model, k = 1L) fact("solver", predictor_of(model, k)$solver,
 #' @noRd
 is_full_term <- function(term) fact("term", term$type, "full")
 
-# One, or one for each level of a factor `by` or each process that levels share.
-term_kernels <- function(term) if (is.null(term[["kernels"]])) list(term[["kernel"]]) else term[["kernels"]]
-
 # Is its latent vector as long as the data, or its precision sparse?
 needs_all_rows <- function(term) is_full_term(term) || fact("term", term$type, "fields")
 

@@ -142,18 +142,18 @@ design_term.product_term <- function(spec, frame, context) {
 #' @noRd
 product_list <- function(spec, more = NULL, inner = spec$fields$inner$field, order = NULL) {
   outer <- spec$fields$outer
-  structure <- if (is.null(more)) repeated_structure(outer) else repeated_structure(outer, more)
+  structure <- repeatable(outer, if (is.null(more)) field_structure(outer) else field_structure(outer, more))
   out <- list(factors = list(field_list(structure, outer$hyper), inner))
   if (!is.null(order)) out$order <- order
   out
 }
 
 # The structure of the outer field at variance one. It has to be proper: a walk begins with a field of its own.
-repeated_structure <- function(spec, ...) UseMethod("repeated_structure")
+repeatable <- function(spec, structure) UseMethod("repeatable")
 #' @export
-repeated_structure.field_term <- function(spec, ...) field_structure(spec, ...)
+repeatable.field_term <- function(spec, structure) structure
 #' @export
-repeated_structure.walk_term <- function(spec, ...) begun_walk(field_structure(spec, ...))
+repeatable.walk_term <- function(spec, structure) begun_walk(structure)
 
 #' Numbers of pairs of an outer node i and an inner node j. Those that the fit has keep their numbers whatever is new:
 #' they come first, the steps one after the other; then new inner nodes at known steps; then new steps.
@@ -196,23 +196,6 @@ count_nodes.product_term <- function(spec) count_nodes(spec$fields$outer) * fiel
 # What the inner field has to say, for example of its mesh.
 #' @export
 say_of_term.product_term <- function(spec, fit) say_of_term(spec$fields$inner, fit)
-
-#' @export
-term_posterior.product_term <- function(spec, fit) {
-  steps <- node_names(spec$fields$outer)
-  inner <- inner_nodes(spec)
-  count <- nrow(inner$node)
-  known <- c(length(steps), field_nodes(spec$fields$inner$field))
-  step <- rep(seq_along(steps), each = count)
-  node <- inner$node[rep(seq_len(count), length(steps)), , drop = FALSE]
-  node[] <- pair_numbers(rep(step, ncol(node)), as.vector(node), known, known)
-  moments <- node_moments(fit, spec, node)
-  level <- steps[step]
-  by <- rep(inner$names, length(steps))
-  list(
-    mean = moments$mean, sd = sqrt(moments$variance), names = paste(level, by, sep = ":"), level = level, by = by
-  )
-}
 
 #' The effects of the inner field: list(node: a row for each, names), copy by copy
 #' @noRd

@@ -103,3 +103,6 @@ without_settings <- function(expr) {
   expr[-1L] <- lapply(as.list(expr)[-1L], without_settings)
   expr
 }
+
+# The kernels of a gp() as the core reads it: one, or one for each level of a factor `by` or each process that levels share.
+term_kernels <- function(term) if (is.null(term[["kernels"]])) list(term[["kernel"]]) else term[["kernels"]]

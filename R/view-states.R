@@ -8,22 +8,6 @@
 #' @noRd
 at_mode <- function(fit) at_state(fit, fit_states(fit)[[1L]])
 
-#' f(fit at a state) for every state
-#' @noRd
-by_state <- function(fit, f) lapply(fit_states(fit), function(state) f(at_state(fit, state)))
-
-#' The fit with f(fit at a state)'s posterior at every state
-#' @noRd
-with_states <- function(fit, f) {
-  if (is.null(fit$states)) return(f(fit))
-  fit$states <- Map(function(state, view) {
-    state$posterior <- f(view)$posterior
-    state
-  }, fit$states, by_state(fit, identity))
-  fit$posterior <- fit$states[[1L]]$posterior
-  fit
-}
-
 # ---- marginals of eta ----
 
 # Marginals are a list of `mean` and `variance`, N x K, of eta; and `states`, where there are several: for each a

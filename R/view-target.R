@@ -118,17 +118,15 @@ extended_model <- function(model, rows) {
 
 #' Marginal means and variances of eta at a target, N* x K, offset included
 #' @noRd
-latent_marginals <- function(fit, target) {
-  if (!is.null(target$sets)) {
-    if (!is.null(target$marginals)) return(target$marginals)
-    return(mixed_marginals(fit, Map(latent_marginals, fit$fits, target$sets)))
-  }
-  with_average(fit, own_marginals(fit, target), target)
-}
+latent_marginals <- function(fit, target) with_average(fit, own_marginals(fit, target), target)
 
 #' The same without what is averaged over
 #' @noRd
 own_marginals <- function(fit, target) {
+  if (!is.null(target$sets)) {
+    if (!is.null(target$marginals)) return(target$marginals)
+    return(mixed_marginals(fit, Map(own_marginals, fit$fits, target$sets)))
+  }
   if (!is.null(target$marginals)) return(with_between(fit, target$marginals, target$rows))
   latent <- latent_at(fit, target$rows, target$n)
   marginals <- latent[intersect(c("mean", "variance", "states", "points"), names(latent))]

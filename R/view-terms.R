@@ -119,6 +119,23 @@ node_moments <- function(fit, spec, node, weight = NULL) {
 
 # All effects, group after group.
 #' @export
+term_posterior.product_term <- function(spec, fit) {
+  steps <- node_names(spec$fields$outer)
+  inner <- inner_nodes(spec)
+  count <- nrow(inner$node)
+  known <- c(length(steps), field_nodes(spec$fields$inner$field))
+  step <- rep(seq_along(steps), each = count)
+  node <- inner$node[rep(seq_len(count), length(steps)), , drop = FALSE]
+  node[] <- pair_numbers(rep(step, ncol(node)), as.vector(node), known, known)
+  moments <- node_moments(fit, spec, node)
+  level <- steps[step]
+  by <- rep(inner$names, length(steps))
+  list(
+    mean = moments$mean, sd = sqrt(moments$variance), names = paste(level, by, sep = ":"), level = level, by = by
+  )
+}
+
+#' @export
 term_posterior.slopes_term <- function(spec, fit) {
   q <- length(spec$columns)
   nodes <- seq_len(length(spec$levels) * q)

@@ -460,9 +460,10 @@ Matrix MarkovSolver::whitened_design() const {
   for (Index n = 0; n < rows_; ++n)
     C.col(n) = by_chain(row_flops() * rows_, Vector::Unit(rows_, n),
                          [](const CentredChain& chain, const Vector& own) { return chain.prior_product(own); });
-  Matrix out(rows_, rows_ + W_.cols());
   // apart: beside wide priors of columns the processes would lose their digits
-  out << covariance_root(context_, std::move(C)), W_;
+  const Matrix root = covariance_root(context_, std::move(C));
+  Matrix out(rows_, root.cols() + W_.cols());
+  out << root, W_;
   return out;
 }
 

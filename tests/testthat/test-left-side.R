@@ -101,7 +101,6 @@ test_that("errors name the word, the argument and the row", {
   fails(y | s ~ x, "formula", "may be trials")
   fails(successes | trials(n) ~ x, "response", "family = binomial\\(\\)")
   fails(y | rate(t) ~ x, "formula", "log link")
-  fails(count | rate(x) ~ n, "data", "rate|offset|log", poisson())
   skip_if_not_installed("survival")
   fails(time | cens("up") ~ x, "response", "\"none\", \"left\"", weibull())
   fails(time | cens(state) ~ x, "response", "upper end", weibull())

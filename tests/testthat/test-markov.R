@@ -242,5 +242,18 @@ test_that("a chain of more than three states needs 200 rows, and 14 for each sta
   levels <- y ~ gp(t, kernel = matern12()) + gp(t, by = g, kernel = matern12(), by_hyper = "shared")
   expect_identical(solver(levels, 14 * 21 - 1, 20), "dense_kernel")
   expect_identical(solver(levels, 14 * 21, 20), "markov")
-  expect_identical(solver(levels, 14 * 81, 80), "dense_kernel")
+  # so many rows have their states at knots
+  expect_identical(solver(levels, 14 * 81, 80), "sparse")
+})
+
+test_that("a search over whitened numbers stands covariances of less than full rank", {
+  set.seed(5)
+  d <- data.frame(t = rep(1:6, each = 5), x = rnorm(30))
+  d$y <- rpois(30, exp(sin(d$t) + d$x / 3))
+  fit <- function(method) galvi(y ~ x + gp(t, kernel = matern32(1, 2)), d, poisson(), method = method, hyper = "fixed")
+  reference <- fit("newton")
+  found <- fit("cholesky_gradient")
+  expect_equal(found$solver, "markov")
+  expect_true(found$convergence$converged)
+  expect_equal(found$elbo, reference$elbo, tolerance = 1e-6)
 })
