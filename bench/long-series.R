@@ -5,18 +5,16 @@
 #   Rscript bench/long-series.R states       (sums of 4 to 34 states)
 #
 # Counts, 50 rows a lengthscale, matern32() over one input: held at the truth, learned, and predictions at three times.
-# The peers are asked for the same series where they are installed and can take it: glmmTMB's ou() up to 1e4 rows (it makes an
-# N x N matrix) and mgcv::bam(discrete = TRUE) with up to 800 basis functions. CPU seconds on one thread.
+# The peers are asked for the same series where they are installed and can take it: glmmTMB's ou() up to 1e4 rows (it
+# makes an N x N matrix) and mgcv::bam(discrete = TRUE) with up to 800 basis functions. CPU seconds on one thread.
 #
-# Answer (shared virtual machine of 2026, single runs under a load that changed from one to the next, five to seven
-# processes a core in most: CPU seconds are up to twice those of a quiet machine, and ratios are rough; * on a quieter one,
-# + from an earlier measurement, not run again):
-#            held  learned       gap  memory, learned
-#   1e5      0.92     3.56     2e-06  0.25 GB   before: newton
-#            0.62     1.68     2e-06  0.23 GB   natural gradient, certificate in one pass
-#   1e6     10.7*     42+      2e-05  1.6 GB+   before
-#            4.6     21.4      2e-05  1.19 GB
-# For a million rows, held, newton took 9.9 s and ended at the same bound, to its sixth decimal.
+# Answer (one thread of a shared virtual machine of 2026; peers in the same run; memory of a process of its own):
+#            held  learned       gap  memory, learned   glmmTMB ou()   mgcv::bam
+#   1e4      0.08     0.14     2e-07                            31.4        10.9
+#   1e5      0.34     1.27     2e-06  0.23 GB                                9.6, 125 rows a basis function
+#   1e6      3.9     17.1      2e-05  1.19 GB
+# Newton and the natural gradient end at bounds that differ by 1e-11, 9e-11 and 9e-9. Before products were fused into
+# forms, and with newton, learning took 0.26, 3.1 and 42 seconds and 1.6 GB.
 # Milliseconds of galvi_infer() alone with held hyperparameters by the number of rows, from which R/term-gp.R has its rule:
 #            dense, 6 states' kernel   chain of 3    6   12   16   32 states
 #   200                          6.4            3    6    9   12   35
