@@ -96,7 +96,7 @@ inform_no_slope <- function(spec) {
   x <- variable_name(spec$inputs[[1L]])
   inform_galvi("slope", sprintf(paste(
     "%s: the function of integrated_wiener() begins without a slope. Its level and slope are fixed effects: write %s + %s."
-  ), spec$label, if (is.null(spec$by)) x else paste(variable_name(spec$by), "*", x), spec$label))
+  ), spec$label, if (is.null(spec$by)) x else paste(variable_name(spec$by), "*", x), spec_label(spec, kernel = identity)))
 }
 
 # In which of the rows `at` is each group's function? One column without groups.

@@ -23,10 +23,10 @@
 #' **Long series.** A process of one number, date or time whose kernel is [matern12()], [matern32()], [matern52()],
 #' [integrated_wiener()], [cosine()], [constant()], [periodic()] or a sum or product of these is a Markov process: time
 #' and memory grow as the number of rows, for every likelihood and method, and the model is the same to rounding error.
-#' So a million rows take about half a minute. `fit$solver` is `"markov"` then. It holds alone, beside fixed effects, beside random effects and fields of
-#' up to 300 levels or nodes, with `by`, and for several such terms of the same input. Products with [periodic()] have
-#' dozens of states: they are chains from about 600 rows on. Beside processes of other inputs, larger fields, or with
-#' many states for few rows, the process is a full one for up to 1,000 rows. For more rows it is represented by its
+#' So a million rows take about half a minute. `fit$solver` is `"markov"` then. It holds alone, beside fixed effects,
+#' beside random effects and fields of up to 300 levels or nodes, with `by`, and for several such terms of the same
+#' input. Products with [periodic()] have dozens of states: they are chains from about 600 rows on. Beside processes of
+#' other inputs, larger fields, or with many states for few rows, the process is a full one for up to 1,000 rows. For more rows it is represented by its
 #' states at knots, as in space and time below, and not centred; the fit says so, with what this costs the bound.
 #' `center = TRUE` keeps the full process.
 #'

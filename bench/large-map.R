@@ -2,7 +2,11 @@
 #
 #   Rscript bench/large-map.R [places, 1e5 by default] [neighbours, 20 by default] [file to write the map to]
 #
-# CPU seconds of one thread of x86-64 that other processes shared, R 4.2.2: see the end of this file's output.
+# CPU seconds of one thread of x86-64 that other processes shared, R 4.2.2, all 20 neighbours:
+#
+#   places learned 10,000 predictions with sds  GiB  truth within two sds
+#     1e4       16                           1                      0.952
+#     1e5      714                          40  3.2                 0.931
 source("bench/_helper.R")
 asked <- commandArgs(TRUE)
 n <- if (length(asked)) as.numeric(asked[1L]) else 1e5
