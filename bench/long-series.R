@@ -15,7 +15,7 @@
 #   1e6      3.9     17.1      2e-05  1.19 GB
 # Newton and the natural gradient end at bounds that differ by 1e-11, 9e-11 and 9e-9. Before products were fused into
 # forms, and with newton, learning took 0.26, 3.1 and 42 seconds and 1.6 GB.
-# Milliseconds of galvi_infer() alone with held hyperparameters by the number of rows, from which R/term-gp.R has its rule:
+# Milliseconds of galvi_infer() alone with held hyperparameters by the number of rows, from which R/term-gp-chains.R has its rule:
 #            dense, 6 states' kernel   chain of 3    6   12   16   32 states
 #   200                          6.4            3    6    9   12   35
 #   400                         24              4    8   11   12   34

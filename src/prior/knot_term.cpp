@@ -27,7 +27,7 @@ Index width_of(const TermSpec& spec) { return std::max<Index>(spec.inducing.coor
 }  // namespace
 
 KnotTerm::KnotTerm(const TermSpec& spec, const Backend& backend)
-    : Term(spec.label),
+    : NoisyFieldTerm(spec.label),
       space_(spaces(spec, backend)),
       time_(make_kernels(space_.empty() ? spec.kernels : spec.knots.kernels)),
       inputs_(space_.empty() ? 0 : spec.inducing.coordinates.cols()),
@@ -187,45 +187,15 @@ void KnotTerm::add_variances(Context&, const TermRows& all, VectorRef d) const {
   }
 }
 
-void KnotTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef K) const {
-  const SparseRows W = field_design(rows);
-  K += W * field_.covariance_times(context, Matrix(W.transpose()));
-  Vector c = Vector::Zero(W.rows());
-  add_extra_variances(rows, 0, Matrix(), c);
-  K.diagonal() += c;
-}
-
-void KnotTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const {
-  K += field_design(rows) * field_.covariance_times(context, Matrix(field_design(others).transpose()));
-}
-
-// With S = W Q^-1: d bound / dQ = -S'G S, d bound / dW = 2 G S and d bound / dc = diag(G).
-void KnotTerm::add_covariance_gradient(Context& context, const TermRows& all, const Weights& G,
-                                       VectorRef hyper) const {
-  constexpr Index tile_rows = 64;
+void KnotTerm::add_rows_gradient(const TermRows& all, const Matrix& GS, const Vector& g, VectorRef hyper) const {
   const SeparableRows rows = weighed(all.kernel);
-  const SparseRows W = expanded(rows, field_.size());
-  const Matrix S = field_.covariance_times(context, Matrix(W.transpose())).transpose();
-  const Matrix GS = G.multiply(S);
-  const SparseMatrix& pattern = field_.pinned_precision();
-  Vector d_precision(pattern.nonZeros());
-  for (Index j = 0; j < pattern.cols(); ++j)
-    for (int e = pattern.outerIndexPtr()[j]; e < pattern.outerIndexPtr()[j + 1]; ++e)
-      d_precision[e] = -S.col(pattern.innerIndexPtr()[e]).dot(GS.col(j));
-  field_.add_gradient(context, d_precision, 0, hyper);
   SeparableGradient sums(rows);
-  Vector g(W.rows());
-  for (Index n = 0; n < W.rows(); ++n) {
+  for (Index n = 0; n < GS.rows(); ++n) {
     const Index t = rows.moment[n], runs = rows.runs(t);
     Vector d_weight(runs * rows.width);
     for (Index j = 0; j < runs; ++j)
       d_weight.segment(j * rows.width, rows.width) = 2 * GS.row(n).segment(rows.run(j, t), rows.width).transpose();
     sums.add_row(rows, n, t, d_weight);
-  }
-  for (Index begin = 0; begin < W.rows(); begin += tile_rows) {
-    Matrix tile(std::min(tile_rows, W.rows() - begin), std::min(tile_rows, W.rows() - begin));
-    G.tile(begin, begin, tile);
-    g.segment(begin, tile.rows()) = tile.diagonal();
   }
   add_separable_gradient(rows, std::move(sums), g, hyper);
 }

@@ -3,6 +3,7 @@
 
 #include "prior/inducing_term.h"
 #include "prior/knot_field.h"
+#include "prior/noisy_field_term.h"
 #include "prior/separable_rows.h"
 
 namespace galvi {
@@ -13,7 +14,7 @@ namespace galvi {
 ///   c = c_space k_time + |u|^2 c_time,
 /// and the evidence is a bound. Without inputs in space there is one process and u = 1. Levels of a factor `by` have
 /// processes of their own at the same points and knots; a number `by` multiplies the function.
-class KnotTerm final : public Term {
+class KnotTerm final : public NoisyFieldTerm {
  public:
   KnotTerm(const TermSpec& spec, const Backend& backend);
 
@@ -21,11 +22,7 @@ class KnotTerm final : public Term {
   void hold_basis(bool held) override;
   void check(const TermRows& rows) const override;
 
-  void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
   void add_variances(Context& context, const TermRows& rows, VectorRef d) const override;
-  void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override;
-  void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
-                               VectorRef hyper) const override;
 
   bool has_extra_variances() const override { return true; }
   void add_extra_variances(const TermRows& rows, Index begin, const ConstMatrixRef& W, VectorRef c) const override;
@@ -42,6 +39,7 @@ class KnotTerm final : public Term {
   std::vector<std::vector<Index>> run_sets() const override;
 
  private:
+  void add_rows_gradient(const TermRows& rows, const Matrix& GS, const Vector& g, VectorRef hyper) const override;
   bool in_space() const { return !space_.empty(); }
   const InducingTerm& space(Index level) const { return *space_[space_.size() == 1 ? 0 : static_cast<std::size_t>(level)]; }
   /// Of each place, and c_time of each moment.

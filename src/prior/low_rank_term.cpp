@@ -6,6 +6,17 @@
 
 namespace galvi {
 
+Vector diagonal_of(const Weights& G, Index n) {
+  constexpr Index block = 64;
+  Vector out(n);
+  for (Index begin = 0; begin < n; begin += block) {
+    Matrix tile(std::min(block, n - begin), std::min(block, n - begin));
+    G.tile(begin, begin, tile);
+    out.segment(begin, tile.rows()) = tile.diagonal();
+  }
+  return out;
+}
+
 Matrix LowRankTerm::columns_of(const TermRows& rows) const {
   Matrix W(rows.kernel.inputs.rows(), columns());
   fill(rows, 0, W);
@@ -27,16 +38,9 @@ void LowRankTerm::add_cross(Context& context, const TermRows& rows, const TermRo
 
 void LowRankTerm::add_covariance_gradient(Context&, const TermRows& rows, const Weights& G,
                                           VectorRef hyper) const {
-  constexpr Index block = 64;
   const Matrix W = columns_of(rows);
-  Vector g(W.rows());
-  for (Index begin = 0; begin < W.rows(); begin += block) {
-    Matrix tile(std::min(block, W.rows() - begin), std::min(block, W.rows() - begin));
-    G.tile(begin, begin, tile);
-    g.segment(begin, tile.rows()) = tile.diagonal();
-  }
   Vector sums = Vector::Zero(gradient_size());
-  add_gradient(rows, 0, W, 2 * G.multiply(W), g, sums);
+  add_gradient(rows, 0, W, 2 * G.multiply(W), diagonal_of(G, W.rows()), sums);
   finish_gradient(sums, hyper);
 }
 

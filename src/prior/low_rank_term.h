@@ -5,6 +5,9 @@
 
 namespace galvi {
 
+/// diag(G), n of them.
+Vector diagonal_of(const Weights& G, Index n);
+
 class LowRankTerm : public Term {
  public:
   void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;

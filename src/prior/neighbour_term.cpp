@@ -257,7 +257,7 @@ void NeighbourField::add_gradient(Context& context, const Vector& G, double shar
 // ---- the term ----
 
 NeighbourTerm::NeighbourTerm(const TermSpec& spec)
-    : Term(spec.label),
+    : NoisyFieldTerm(spec.label),
       kernels_(make_kernels(spec.kernels)),
       between_(spec.neighbours.between),
       field_(kernels_, spec.neighbours) {}
@@ -318,42 +318,12 @@ void NeighbourTerm::add_variances(Context& context, const TermRows& rows, Vector
   add_extra_variances(rows, 0, Matrix(), d);
 }
 
-void NeighbourTerm::add_covariance(Context& context, const TermRows& rows, MatrixRef K) const {
-  const SparseRows W = field_design(rows);
-  K += W * field_.covariance_times(context, Matrix(W.transpose()));
-  Vector c = Vector::Zero(W.rows());
-  add_extra_variances(rows, 0, Matrix(), c);
-  K.diagonal() += c;
-}
-
-void NeighbourTerm::add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const {
-  K += field_design(rows) * field_.covariance_times(context, Matrix(field_design(others).transpose()));
-}
-
-// With S = W Q^-1: d bound / dQ = -S'G S, d bound / dW = 2 G S and d bound / dc = diag(G).
-void NeighbourTerm::add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
-                                            VectorRef hyper) const {
-  constexpr Index tile_rows = 64;
-  const SparseRows W = field_design(rows);
-  const Matrix S = field_.covariance_times(context, Matrix(W.transpose())).transpose();
-  const Matrix GS = G.multiply(S);
-  const SparseMatrix& pattern = field_.pinned_precision();
-  Vector d_precision(pattern.nonZeros());
-  for (Index j = 0; j < pattern.cols(); ++j)
-    for (int e = pattern.outerIndexPtr()[j]; e < pattern.outerIndexPtr()[j + 1]; ++e)
-      d_precision[e] = -S.col(pattern.innerIndexPtr()[e]).dot(GS.col(j));
-  field_.add_gradient(context, d_precision, 0, hyper);
-  if (!between_) return;
-  Matrix d_weight = Matrix::Zero(W.rows(), rows.node.cols());
-  Vector g(W.rows());
-  for (Index n = 0; n < W.rows(); ++n) {
+void NeighbourTerm::add_rows_gradient(const TermRows& rows, const Matrix& GS, const Vector& g,
+                                      VectorRef hyper) const {
+  Matrix d_weight = Matrix::Zero(GS.rows(), rows.node.cols());
+  for (Index n = 0; n < GS.rows(); ++n) {
     const std::vector<Index> nodes = nodes_of(rows, n);
     for (std::size_t k = 0; k < nodes.size(); ++k) d_weight(n, k) = 2 * GS(n, nodes[k]);
-  }
-  for (Index begin = 0; begin < W.rows(); begin += tile_rows) {
-    Matrix tile(std::min(tile_rows, W.rows() - begin), std::min(tile_rows, W.rows() - begin));
-    G.tile(begin, begin, tile);
-    g.segment(begin, tile.rows()) = tile.diagonal();
   }
   add_field_design_gradient(rows, d_weight, g, hyper);
 }

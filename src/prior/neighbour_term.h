@@ -2,7 +2,7 @@
 // kernel and any number of inputs.
 #pragma once
 
-#include "prior/field.h"
+#include "prior/noisy_field_term.h"
 
 namespace galvi {
 
@@ -61,18 +61,14 @@ class NeighbourField final : public Field {
 
 /// Rows at a node have its value; others are given their nearest nodes, which come with the rows, and independent of
 /// each other. A number `by` multiplies the function; each level of a factor `by` has nodes of its own.
-class NeighbourTerm final : public Term {
+class NeighbourTerm final : public NoisyFieldTerm {
  public:
   explicit NeighbourTerm(const TermSpec& spec);
 
   void update(const ConstVectorRef& hyper) override;
   void check(const TermRows& rows) const override;
 
-  void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
   void add_variances(Context& context, const TermRows& rows, VectorRef d) const override;
-  void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override;
-  void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
-                               VectorRef hyper) const override;
 
   bool has_extra_variances() const override { return between_; }
   void add_extra_variances(const TermRows& rows, Index begin, const ConstMatrixRef& W, VectorRef c) const override;
@@ -84,6 +80,7 @@ class NeighbourTerm final : public Term {
                                  VectorRef hyper) const override;
 
  private:
+  void add_rows_gradient(const TermRows& rows, const Matrix& GS, const Vector& g, VectorRef hyper) const override;
   std::vector<Index> nodes_of(const TermRows& rows, Index n) const;
   GivenNodes given(const TermRows& rows, Index n, const std::vector<Index>& nodes) const;
 
