@@ -43,7 +43,8 @@
 #'   responses with trials, the residual variance of a trial is divided by the mean number of trials. For other models
 #'   `r2()` is the proportion of the variance of the response that the fitted values explain.
 #' * **rstantools**: [bayes_R2()][bayes_R2.galvi], [loo_R2()][bayes_R2.galvi] and the functions at [draws].
-#' * **loo**: [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()`.
+#' * **loo**: [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()`, [loo_model_weights()].
+#' * **projpred**: variable selection by projection, see [get_refmodel].
 #' * **bayesplot**: `pp_check()`, except for types that begin with `loo_` or `km_`.
 #' * **DHARMa**: `simulateResiduals()`, with a warning that it does not know the class. Simulations are conditional on
 #'   the random effects; `simulateREs = "user-specified", re_formula = NA` excludes them.
