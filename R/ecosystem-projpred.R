@@ -82,10 +82,10 @@ check_projected <- function(fit) {
     ), family_label(fit), if (n_latents(fit) > 1L) sprintf(" with %d predictors", n_latents(fit)) else ""))
   }
   if (!is.null(fit$model$censoring)) {
-    stop_galvi("argument", "projpred has no submodels for censored responses.")
+    stop_galvi("argument", "projpred has no submodels for censored responses: compare fits by loo(fit).")
   }
   if (family$family == "binomial" && any(fit$model$weights != 1)) {
-    stop_galvi("argument", "projpred has no weights for binomial responses, apart from the numbers of trials.")
+    stop_galvi("argument", "projpred takes `weights` of binomial responses as numbers of trials only, written trials(n) left of the formula.")
   }
   invisible()
 }

@@ -154,6 +154,12 @@ NULL
 #' @export
 anova.galvi <- function(object, ...) {
   others <- list(...)
+  if ("test" %in% names(others)) {
+    stop_galvi("argument", paste(
+      "anova() has no `test`: a posterior has no p-values. It compares fits by their predictions, with standard errors;",
+      "hypothesis(fit, \"x > 0\") has the probability of a sign, and car::Anova(fit) Wald tests of fixed effects."
+    ))
+  }
   check_fits(others, anova.galvi, "anova()")
   fits <- c(list(object), others)
   words <- as.list(substitute(list(object, ...)))[-1L]

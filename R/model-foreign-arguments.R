@@ -170,12 +170,12 @@ check_foreign_arguments <- function(extra, call) {
   for (name in found) {
     entry <- table[[name]]
     say <- c(say, if (is.function(entry$say)) entry$say(new, extra[[name]]) else entry$say)
-    new <- entry$to(new, extra[[name]])
+    if (is.null(entry$to)) new <- NULL else if (!is.null(new)) new <- entry$to(new, extra[[name]])
   }
-  new <- with_own_terms(new)
+  if (!is.null(new)) say <- c(say, sprintf("Write %s.", call_text(with_own_terms(new))))
   stop_galvi("argument", sprintf(
-    "galvi() has no argument%s %s. %s%sWrite %s.", if (length(found) > 1L) "s" else "", quote_names(found),
-    paste(unique(say), collapse = " "), if (length(say)) " " else "", call_text(new)
+    "galvi() has no argument%s %s. %s", if (length(found) > 1L) "s" else "", quote_names(found),
+    paste(unique(say), collapse = " ")
   ))
 }
 
@@ -214,12 +214,17 @@ typed_family_words <- function() {
   c(family_words, "galvi_family", "custom_family", "geometric", "fixed", "learn", prior_names())
 }
 
+non_linear_formula <- paste(
+  "Predictors are sums of terms here: an unknown function of x is gp(x), and a likelihood of your own, with a curve of",
+  "its predictor in it, is a custom_family()."
+)
+
 # ---- the tables ----
 
 #' What other packages' arguments are here
 #'
-#' @return A list by argument: to(call, value), the user's call without the argument and with ours in its place; say, a
-#'   sentence, or a function of the call and the value.
+#' @return A list by argument: to(call, value), the user's call without the argument and with ours in its place, NULL if
+#'   there is no such call; say, a sentence, or a function of the call and the value.
 #' @noRd
 foreign_arguments <- local({
   drop <- function(say) list(to = function(call, value) call, say = say)
@@ -256,6 +261,7 @@ foreign_arguments <- local({
       nAGQ = drop("Expectations are exact to nine digits, whatever the number of groups."),
       select = smoothness, gamma = smoothness, sp = smoothness, knots = smoothness, min.sp = smoothness,
       paraPen = smoothness, discrete = drop("`inducing = ` of gp() makes fits of many rows fast."),
+      nl = list(to = NULL, say = non_linear_formula), nlpars = list(to = NULL, say = non_linear_formula),
       model = stored, y = stored, Hess = stored, doFit = stored, se = stored, fit = stored,
       contrasts = drop("Set the contrasts of the factor itself: contrasts(d$f) <- contr.sum."),
       robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),

@@ -484,9 +484,22 @@ foreign_terms <- local({
     unstr = term("brms", function(v, a) sprintf("(0 + %s | %s)", argument_text(a[["time"]], "t"),
       argument_text(a[["gr"]], "g"))),
     mo = term("brms", function(v, a) sprintf("rw1(%s)", first_of(v, "x")),
-      "A walk over the steps of the variable is smooth, but need not be monotonic."),
-    me = term("brms", as_it_is, "Errors of measurement in a variable are not modelled: it is taken as it is."),
-    mi = term("brms", as_it_is, "Missing values are not imputed: their rows are dropped."),
+      paste(
+        "A walk over the steps of the variable is smooth, but need not be monotonic: effects that all have one sign have",
+        "no Gaussian posterior. An ordered factor %s itself has polynomial contrasts."
+      )),
+    me = term("brms", as_it_is, paste(
+      "A variable with errors of measurement times an unknown slope is not Gaussian: impute its true values, as package",
+      "mice does, and give the data sets together, data = imputed (?\"multiple-imputation\")."
+    )),
+    mi = term("brms", as_it_is, paste(
+      "Missing values are not imputed in the fit, and their rows are dropped: impute them, as package mice does, and",
+      "give the data sets together, data = imputed (?\"multiple-imputation\")."
+    )),
+    sar = term("brms", function(v, a) sprintf("gmrf(g, graph = %s, model = \"proper\")", first_of(v, "W")), paste(
+      "A lag of the response is no prior of a latent field: neighbours are the proper model's, with rows numbered by g."
+    )),
+    fcor = term("brms", function(v, a) known_text("g"), known_note("V")),
     gr = term("brms", group), mm = term("brms", membership, membership_note),
     mrf = term("mgcv", function(v, a) sprintf("gmrf(%s, graph = W)", first_of(v, "g"))),
     re = term("gamlss", group_of_formula), random = term("gamlss", group_of_formula),

@@ -24,7 +24,7 @@ as_formulas <- function(formula) {
 # brms::bf(y ~ x, sigma ~ z)
 brms_formulas <- function(x) {
   if (isTRUE(attr(x$formula, "nl"))) {
-    stop_galvi("formula", "`formula` is a non-linear formula of brms, which galvi does not fit.")
+    stop_galvi("formula", paste("`formula` is a non-linear formula of brms.", non_linear_formula))
   }
   if (length(x$pfix)) {
     stop_galvi("formula", sprintf(

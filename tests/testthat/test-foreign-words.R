@@ -45,7 +45,7 @@ test_that("terms of other packages are shown as they are written here, and run",
       graph = W),
     f(g, model = "bym", graph = W), car(W, gr = g), car(W, gr = g, type = "icar"), car(W, gr = g, type = "bym2"),
     ar(time = t, gr = g), ar(t), arma(time = t, gr = g), ma(t), cosy(gr = g), unstr(f, g), unstr(time = f, gr = g),
-      mo(t), me(x, 0.1),
+      mo(t), me(x, 0.1), sar(W), fcor(A),
     mi(x), gr(g), mm(g, id), mrf(g), re(random = ~ x | g), random(~ 1 | g), random(g), cs(x), cs(0 + f | g),
       us(1 + x | g),
     diag(x | g), homdiag(0 + f | g), toep(0 + f | g), hetar1(0 + factor(t) | g), ou(factor(t) + 0 | g),
@@ -103,7 +103,8 @@ test_that("arguments of other packages are shown as they are written here, and r
     prior_aux = exponential(1), prior_covariance = decov(), priors = NULL, control.fixed = list(prec = 0.001),
     cores = 2, trace = FALSE, maxit = 100, epsilon = 1e-6
   )
-  drops <- setdiff(names(foreign_arguments), names(given))
+  without_call <- vapply(foreign_arguments, function(entry) is.null(entry$to), NA)
+  drops <- setdiff(names(foreign_arguments)[!without_call], names(given))
   given <- c(given, stats::setNames(rep(list(TRUE), length(drops)), drops))
   families <- list(
     ziformula = quote(poisson()), zi = quote(poisson()), hu = quote(poisson()), E = quote(poisson()),
@@ -231,4 +232,13 @@ test_that("families of other packages are translated or refused by name", {
   expect_match(message_of_error(galvi(y ~ x, d, nbinom1())), "negbinomial")
   expect_match(message_of_error(galvi(y ~ x, d, nbinom1)), "negbinomial")
   expect_match(message_of_error(galvi(y ~ x, d, cox())), "survival_pieces")
+})
+
+test_that("non-linear formulas and tests of hypotheses are refused with what there is", {
+  d <- data.frame(x = 1:20, y = rnorm(20))
+  expect_error(galvi(y ~ a * exp(b * x), d, nl = TRUE), "custom_family()", fixed = TRUE, class = "galvi_error_argument")
+  brms <- structure(list(formula = structure(y ~ a * x, nl = TRUE), pforms = list(a ~ 1)), class = c("brmsformula", "bform"))
+  expect_error(galvi(brms, d), "gp(x)", fixed = TRUE, class = "galvi_error_formula")
+  fit <- galvi(y ~ x, d)
+  expect_error(anova(fit, test = "Chisq"), "hypothesis(", fixed = TRUE, class = "galvi_error_argument")
 })
