@@ -8,9 +8,12 @@
 #' @details
 #' **Values.** Numbers are kept at their means; factors, text and logicals at their first level, and so is a number
 #' that the formula turns into a factor, as in `factor(cyl)`. Along a number there are `resolution` values between its
-#' ends, along a factor its levels; a number of two values counts as a factor. Of two variables, `"x:z"`, the first is
-#' along the axis, and the second has its levels or, if it is a number, its mean and one standard deviation to either
-#' side. For more variables give `conditions`. Offsets are zero: with a log link means are rates per unit of exposure.
+#' ends, along a factor its levels. Of two variables, `"x:z"`, the first is along the axis, and the second has its levels
+#' or, if it is a number, its mean and one standard deviation to either side. For more variables give `conditions`.
+#'
+#' Variables of offsets in the formula keep their means, too, while [plot.galvi()] has offsets of zero, which with a log
+#' link are rates per unit of exposure: `conditions = data.frame(E = 1)` gives these for `offset(log(E))`. The argument
+#' `offset` of galvi() counts as zero.
 #'
 #' **Groups.** By default random effects are those of an average group, zero. `re_formula = NULL`, or a formula,
 #' includes the effects of the groups that `conditions` names; groups that it does not name keep zero. So do regions of
@@ -87,7 +90,7 @@ conditional_effects.galvi <- function(x, effects = NULL, conditions = NULL, re_f
   )
   if (settings$method == "posterior_linpred") settings$k <- or_else(settings$k, 1L)
   check_conditional_method(x, settings)
-  inputs <- data_inputs(x)
+  inputs <- data_inputs(x, as_brms = TRUE)
   views <- predictors(x)
   if (!is.null(settings$k)) views <- views[settings$k]
   conditions <- check_conditions(conditions, x, inputs)

@@ -76,13 +76,15 @@ drawn_panel <- function(fit, inputs, data, name, along, within, held, others, se
   curve <- !few && is_continuous(along$values) && length(along$values) > 1L
   of_classes <- isTRUE(has_classes(fit)) && settings$scale == "response"
   points <- if (!few || !of_classes) conditional_points(fit, inputs, along, within, held, settings, others, given)
+  apart <- has_offset(fit) && !length(inputs$offsets)
   as <- if (!curve) levels_panel else if (of_classes) class_panel else curve_panel
   draft <- list(
     data = data, points = points, rug = get_variable(inputs$values, along$variable), key = names(within), as = as,
-    labels = c(names(data)[1L], or_else(settings$label, effect_axis(fit, settings$scale))), name = name,
+    labels = c(names(data)[1L], or_else(settings$label, effect_axis(fit, settings$scale, apart))), name = name,
     scale = settings$scale, absolute = TRUE, lines = TRUE, settings = settings[c("xlim", "ylim")],
     note = join_notes(
-      others_words(others), or_else(settings$left_out, left_out_words(fit)), offset_note(fit, settings$scale),
+      others_words(others), or_else(settings$left_out, left_out_words(fit)),
+      if (apart) offset_note(fit, settings$scale),
       band_note(data, settings), points$note, left_out_note(data$fit, data$lwr, data$upr, data$y_lwr, data$y_upr)
     )
   )
@@ -140,7 +142,8 @@ conditional_points <- function(fit, inputs, along, within, held, settings, other
   rows <- with_values(typical_rows(fit, inputs, length(drawn)), inputs, given)
   rows <- set_variable(rows, along$variable, x[drawn])
   for (i in seq_along(groups)) rows <- set_variable(rows, groups[[i]]$variable, groups[[i]]$values[places[[i]][drawn]])
-  f <- conditional_marginals(fit, inputs, rows, variance = FALSE)$mean[, 1L]
+  f <- conditional_marginals(fit, inputs, rows, variance = FALSE)$mean[, 1L] +
+    if (of_response(fit)) conditional_offset(fit, inputs, rows)[, 1L] else 0
   y <- partial_residuals(fit, f, settings$scale, drawn)
   outlying <- outlying(fit)[drawn]
   adjusted <- length(others) || any(is_left_out(fit$design$specs)) || has_offset(fit)

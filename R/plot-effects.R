@@ -187,8 +187,7 @@ stack_series <- function(pieces, names) {
   cbind(series = factor(rep(names, each = rows), names), do.call(rbind, pieces))
 }
 
-effect_axis <- function(fit, scale) {
-  offset <- has_offset(fit)
+effect_axis <- function(fit, scale, offset = has_offset(fit)) {
   if (!is.null(fit$parameter)) {
     on_link <- scale == "link" && fit$family$link != "identity"
     return(paste0(fit$parameter, if (on_link) sprintf(" (%s scale)", fit$family$link)))

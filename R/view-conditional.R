@@ -5,16 +5,19 @@
 
 #' What the model frame is computed from
 #'
+#' @param as_brms As brms has it: are offsets those of the values that variables keep, not zero, and numbers of two
+#'   values numbers?
 #' @return list(values: the variables of the data, or of the frame where one cannot be computed again, at the
 #'   observations; made: for each variable of the frame on the right side the names of the values that it is made of
 #'   and, where it is a call of them, `expression`).
 #' @noRd
-data_inputs <- function(fit) {
+data_inputs <- function(fit, as_brms = FALSE) {
   terms <- fit$design$frame_terms
   env <- environment(terms)
   variables <- as.list(attr(terms, "variables"))[-1L]
   computed <- as.list(or_else(attr(terms, "predvars"), attr(terms, "variables")))[-1L]
-  left_out <- unlist(attributes(terms)[c("response", "offset", "other_offsets")])
+  offsets <- unlist(attributes(terms)[c("offset", "other_offsets")])
+  left_out <- c(attr(terms, "response"), if (!as_brms) offsets)
   names(variables) <- vapply(variables, variable_name, "")
   known <- c(unclass(fit$data)[intersect(names(variables)[-left_out], names(fit$data))], attr(fit$data, "inner"))
   rows <- seq_len(max(1L, min(7L, nrow(fit$data) %/% 2L)))
@@ -34,7 +37,7 @@ data_inputs <- function(fit) {
     )
     values[made[[name]]$from] <- known[made[[name]]$from]
   }
-  list(values = values, made = made, env = env)
+  list(values = values, made = made, env = env, as_brms = as_brms, offsets = if (as_brms) names(variables)[offsets])
 }
 
 # Variables such as cut(x, 3) are others for other rows: these are taken as they are in the frame.
@@ -50,7 +53,7 @@ same_values <- function(a, b) {
 has_few_values <- function(inputs, name, column = NULL) {
   x <- inputs$values[[name]]
   if (!is.null(column)) x <- x[, column]
-  if (is_grouping(x)) return(TRUE)
+  if (if (inputs$as_brms) !is_continuous(x) else is_grouping(x)) return(TRUE)
   makes_levels(inputs, name)
 }
 
@@ -103,7 +106,8 @@ kept_others <- function(fit, inputs, names) {
   specs <- fit$design$specs[!is_left_out(fit$design$specs)]
   used <- c(
     vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""),
-    unlist(lapply(specs, function(spec) vapply(spec$variables, variable_name, "")))
+    unlist(lapply(specs, function(spec) vapply(spec$variables, variable_name, ""))),
+    if (of_response(fit)) inputs$offsets
   )
   from <- unique(unlist(lapply(inputs$made[used], `[[`, "from")))
   known <- input_variables(inputs)
@@ -304,7 +308,16 @@ matched_frame <- function(design, frame) {
   structure(frame, anywhere = TRUE)
 }
 
-#' A target at values of the variables of the data, at offset zero, with all linear predictors
+#' Offsets at values of the variables of the data, n x K; zero, but as brms has it
+#' @noRd
+conditional_offset <- function(fit, inputs, values) {
+  if (!length(inputs$offsets)) return(matrix(0, nrow(values), n_latents(fit)))
+  frame <- conditional_frame(fit, inputs, values)
+  frame[["(offset)"]] <- NULL
+  frame_offset(frame, latent_names(fit))
+}
+
+#' A target at values of the variables of the data, with all linear predictors
 #' @param kept As of kept_effects().
 #' @noRd
 conditional_target <- function(fit, inputs, values, kept) {
@@ -315,7 +328,7 @@ conditional_target <- function(fit, inputs, values, kept) {
   }, specs, kept), predictor_specs(fit$design), kept)
   list(
     rows = rows, n = n, names = as.character(seq_len(n)), size = rep(1, n),
-    offset = matrix(or_else(fit$design$level, 0), n, n_latents(fit))
+    offset = or_else(fit$design$level, 0) + conditional_offset(fit, inputs, values)
   )
 }
 

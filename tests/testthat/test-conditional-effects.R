@@ -32,6 +32,31 @@ test_that("values of a linear model are those of predict()", {
   }
 })
 
+test_that("offsets keep the means of their variables, and numbers of two values are numbers, as in brms", {
+  set.seed(1)
+  d <- data.frame(x = runif(80), E = runif(80, 1, 20), b = rep(0:1, 40))
+  d$y <- rpois(80, d$E * exp(d$x + 0.3 * d$b))
+  fit <- galvi(y ~ x + b + offset(log(E)), d, poisson())
+  ce <- conditional_effects(fit, robust = FALSE)
+  expect_named(ce, c("x", "b"))
+  expect_equal(unique(ce$x$E), mean(d$E))
+  expect_identical(nrow(ce$b), 100L)
+  expect_equal(ce$x$estimate__, unname(predict(fit, ce$x)), tolerance = 1e-10)
+  rates <- conditional_effects(fit, "x", conditions = data.frame(E = c(1, 10)), robust = FALSE)$x
+  expect_equal(rates$estimate__[101:200], 10 * rates$estimate__[1:100], tolerance = 1e-10)
+  # beside the observations of that exposure
+  pdf(NULL)
+  on.exit(dev.off())
+  expect_identical(plot(ce), ce)
+  labels <- attr(ce, "panels")[[1L]]$labels
+  expect_false(any(grepl("per unit", unlist(labels))))
+  # written left of the formula it is the same; the argument counts as zero
+  written <- galvi(y | rate(E) ~ x + b, d, poisson())
+  expect_equal(conditional_effects(written, "x", robust = FALSE)$x$estimate__, ce$x$estimate__, tolerance = 1e-8)
+  argument <- galvi(y ~ x + b, d, poisson(), offset = log(E))
+  expect_equal(conditional_effects(argument, "x", robust = FALSE)$x$estimate__, rates$estimate__[1:100], tolerance = 1e-8)
+})
+
 test_that("plot() has the same limits, and draws what conditional_effects() has", {
   pdf(NULL)
   on.exit(dev.off())
