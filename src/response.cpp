@@ -29,15 +29,15 @@ const std::map<std::string, Quantity>& quantities() {
   static const std::map<std::string, Quantity> table = {
       {"mean",
        [](const Likelihood& l, const Row& r) {
-         return predictive_mean(l, r.datum.size, r.mean, r.variance);
+         return predictive_mean(l, r.datum, r.mean, r.variance);
        }},
       {"mean_variance", [](const Likelihood& l,
                            const Row& r) {
-         return predictive_mean_variance(l, r.datum.size, r.mean, r.variance);
+         return predictive_mean_variance(l, r.datum, r.mean, r.variance);
        }},
       {"variance",
        [](const Likelihood& l, const Row& r) {
-         return predictive_variance(l, r.datum.size, r.mean, r.variance);
+         return predictive_variance(l, r.datum, r.mean, r.variance);
        }},
       {"log_density",
        [](const Likelihood& l, const Row& r) {
@@ -58,7 +58,7 @@ const std::map<std::string, Quantity>& quantities() {
        }},
       {"quantile",
        [](const Likelihood& l, const Row& r) {
-         return predictive_quantile(l, r.datum.size, r.mean, r.variance, r.probability);
+         return predictive_quantile(l, r.datum, r.mean, r.variance, r.probability);
        }},
   };
   return table;

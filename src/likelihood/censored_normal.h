@@ -95,7 +95,7 @@ class CensoredNormal : public Base {
     const double z = (scaled(datum.y) - mean) / std::hypot(sd_, std::sqrt(variance));
     return Tails{normal_cdf(z), normal_cdf(-z)};
   }
-  std::optional<double> predictive_quantile(double /*size*/, double mean, double variance,
+  std::optional<double> predictive_quantile(const Datum& /*row*/, double mean, double variance,
                                             double probability) const override {
     return response(mean + std::hypot(sd_, std::sqrt(variance)) * normal_quantile(probability));
   }

@@ -80,8 +80,8 @@ class GammaResponse : public LogLink<Likelihood> {
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
   std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
-  double conditional_variance(double size, const double* eta) const override {
-    return std::exp(2.0 * *eta) / (size * shape_);
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    return std::exp(2.0 * *eta) / (row.size * shape_);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     const double a = shape(datum);
@@ -97,10 +97,10 @@ class GammaResponse : public LogLink<Likelihood> {
     out[2] = l[2];
   }
   bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {0.0, infinity}; }
+  Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_noise(double size, double mean, double variance) const override {
-    return std::exp(2.0 * (mean + variance)) / (size * shape_);
+  std::optional<double> predictive_noise(const Datum& row, double mean, double variance) const override {
+    return std::exp(2.0 * (mean + variance)) / (row.size * shape_);
   }
 
  protected:

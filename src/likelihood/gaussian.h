@@ -81,13 +81,13 @@ class Gaussian final : public IdentityLink {
   double starting_eta(const Datum& datum) const override { return datum.y; }
   std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
-  double conditional_variance(double size, const double* /*eta*/) const override { return noise(size); }
+  double conditional_variance(const Datum& row, const double* /*eta*/) const override { return noise(row.size); }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return cdf(datum.y - *eta, noise(datum.size));
   }
 
   // y ~ N(mean, variance + noise)
-  std::optional<double> predictive_noise(double size, double, double) const override { return noise(size); }
+  std::optional<double> predictive_noise(const Datum& row, double, double) const override { return noise(row.size); }
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {
     return density(datum.y - mean, variance + noise(datum.size));
@@ -97,9 +97,9 @@ class Gaussian final : public IdentityLink {
     const double lower = cdf(residual, v);
     return Tails{lower, v > 0.0 ? cdf(-residual, v) : 1.0 - lower};
   }
-  std::optional<double> predictive_quantile(double size, double mean, double variance,
+  std::optional<double> predictive_quantile(const Datum& row, double mean, double variance,
                                             double probability) const override {
-    const double sd = std::sqrt(variance + noise(size));
+    const double sd = std::sqrt(variance + noise(row.size));
     return sd > 0.0 ? mean + sd * normal_quantile(probability) : mean;
   }
 

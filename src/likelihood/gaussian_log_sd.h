@@ -32,14 +32,14 @@ class GaussianKnownSd final : public IdentityLink {
   bool divides_dispersion() const override { return true; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
 
-  double conditional_variance(double size, const double* /*eta*/) const override {
-    return std::exp(2.0 * log_sd_) / size;
+  double conditional_variance(const Datum& row, const double* /*eta*/) const override {
+    return std::exp(2.0 * log_sd_) / row.size;
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return predictive_tails(datum, *eta, 0.0)->lower;
   }
-  std::optional<double> predictive_noise(double size, double mean, double /*variance*/) const override {
-    return conditional_variance(size, &mean);
+  std::optional<double> predictive_noise(const Datum& row, double mean, double /*variance*/) const override {
+    return conditional_variance(row, &mean);
   }
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {

@@ -19,13 +19,19 @@ namespace galvi {
 /// and 1 elsewhere. For a response with classes y is the class, 0, 1, .. A censored response is known to lie
 /// in (y, upper], and a truncated one was observed only because it exceeds `entry`.
 struct Datum {
-  double y;
-  double size;
+  double y = 0.0;
+  double size = 1.0;
   double upper = y;
   double entry = -infinity;
   const double* counts = nullptr;  // trials of each class, `size` in all; null if the response is one class
   Index part = 0;  // which of the parts that a likelihood consists of is its own (likelihood/mixed.h, averaged.h)
   bool censored() const { return upper > y; }
+  /// Another response of the same row.
+  Datum at(double response) const {
+    Datum out = *this;
+    out.y = out.upper = response;
+    return out;
+  }
 };
 
 /// All responses; `weight` multiplies the log likelihood of its row.
@@ -186,14 +192,14 @@ class Likelihood {
   virtual bool log_concave() const = 0;
   /// A finite value of eta that fits this datum alone, to start inference from. K = 1.
   virtual double starting_eta(const Datum& datum) const = 0;
-  /// E[y | eta] and Var[y | eta] of a new response of this `size` (see Datum), where y is a number.
-  virtual double conditional_mean(double size, const double* eta) const = 0;
-  virtual double conditional_variance(double size, const double* eta) const = 0;
+  /// E[y | eta] and Var[y | eta] of a new response of this row, of which all but y is used, where y is a number.
+  virtual double conditional_mean(const Datum& row, const double* eta) const = 0;
+  virtual double conditional_variance(const Datum& row, const double* eta) const = 0;
   /// P(Y <= y | eta). Predictive probabilities are means of it by quadrature that expects it to be monotone
   /// in eta; a likelihood of which it is not (as of an angle) offers predictive_tails() too.
   virtual double conditional_cdf(const Datum& datum, const double* eta) const = 0;
   virtual bool discrete() const = 0;
-  virtual Support support(double size) const = 0;
+  virtual Support support(const Datum& row) const = 0;
 
   // The same of many rows, as sums over rows at many points of eta and the parameters need it.
   /// Some rows, at most PreparedRows::most, for the functions below. Valid for any hyperparameters.
@@ -312,20 +318,20 @@ class Likelihood {
   virtual std::optional<double> predictive_log_mean(double /*mean*/, double /*variance*/) const {
     return std::nullopt;
   }
-  virtual std::optional<double> predictive_mean(double /*size*/, double /*mean*/, double /*variance*/) const {
+  virtual std::optional<double> predictive_mean(const Datum& /*row*/, double /*mean*/, double /*variance*/) const {
     return std::nullopt;
   }
   /// Var(E[y | eta]).
-  virtual std::optional<double> predictive_mean_variance(double, double, double) const {
+  virtual std::optional<double> predictive_mean_variance(const Datum&, double, double) const {
     return std::nullopt;
   }
   /// E[Var[y | eta]].
-  virtual std::optional<double> predictive_noise(double, double, double) const { return std::nullopt; }
+  virtual std::optional<double> predictive_noise(const Datum&, double, double) const { return std::nullopt; }
   virtual std::optional<double> predictive_log_density(const Datum&, double, double) const {
     return std::nullopt;
   }
   virtual std::optional<Tails> predictive_tails(const Datum&, double, double) const { return std::nullopt; }
-  virtual std::optional<double> predictive_quantile(double, double, double, double) const {
+  virtual std::optional<double> predictive_quantile(const Datum&, double, double, double) const {
     return std::nullopt;
   }
 };

@@ -44,15 +44,15 @@ class StudentResponse : public IdentityLink {
   std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
   // With df <= 1 there is no mean: eta is the location.
-  double conditional_variance(double /*size*/, const double* /*eta*/) const override {
+  double conditional_variance(const Datum& /*row*/, const double* /*eta*/) const override {
     return df_ > 2.0 ? scale_ * scale_ * df_ / (df_ - 2.0) : infinity;
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return student_cdf((datum.y - *eta) / scale_, df_);
   }
 
-  std::optional<double> predictive_noise(double size, double mean, double /*variance*/) const override {
-    return conditional_variance(size, &mean);
+  std::optional<double> predictive_noise(const Datum& row, double mean, double /*variance*/) const override {
+    return conditional_variance(row, &mean);
   }
   // tau is Gamma(df / 2, rate df / 2), which makes Student's t of normals.
   std::optional<NormalMixture> normal_mixture() const override {

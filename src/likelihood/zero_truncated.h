@@ -63,11 +63,11 @@ class ZeroTruncation final : public Likelihood {
   bool log_concave() const override { return false; }
 
   double starting_eta(const Datum&) const override { return 0.0; }
-  double conditional_mean(double, const double*) const override { return 0.0; }
-  double conditional_variance(double, const double*) const override { return 0.0; }
+  double conditional_mean(const Datum&, const double*) const override { return 0.0; }
+  double conditional_variance(const Datum&, const double*) const override { return 0.0; }
   double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
   bool discrete() const override { return true; }
-  Support support(double) const override { return {0.0, infinity}; }
+  Support support(const Datum&) const override { return {0.0, infinity}; }
 
  private:
   static constexpr double nothing_left = 700.0;
@@ -109,14 +109,14 @@ class ZeroTruncated final : public Likelihood {
   double starting_eta(const Datum& datum) const override { return base_->starting_eta(datum); }
 
   // Where 1 - exp(-L) underflows, y is 1.
-  double conditional_mean(double size, const double* eta) const override {
-    const double p = positive(size, *eta);
-    return p > 0.0 ? base_->conditional_mean(size, eta) / p : 1.0;
+  double conditional_mean(const Datum& row, const double* eta) const override {
+    const double p = positive(row.size, *eta);
+    return p > 0.0 ? base_->conditional_mean(row, eta) / p : 1.0;
   }
-  double conditional_variance(double size, const double* eta) const override {
-    const double p = positive(size, *eta), mean = base_->conditional_mean(size, eta);
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    const double p = positive(row.size, *eta), mean = base_->conditional_mean(row, eta);
     if (p == 0.0) return 0.0;
-    return base_->conditional_variance(size, eta) / p - zero(size, *eta) * (mean / p) * (mean / p);
+    return base_->conditional_variance(row, eta) / p - zero(row.size, *eta) * (mean / p) * (mean / p);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     if (datum.y < 1.0) return 0.0;
@@ -124,7 +124,7 @@ class ZeroTruncated final : public Likelihood {
     return p > 0.0 ? 1.0 - (1.0 - base_->conditional_cdf(datum, eta)) / p : 1.0;
   }
   bool discrete() const override { return true; }
-  Support support(double size) const override { return {1.0, base_->support(size).high}; }
+  Support support(const Datum& row) const override { return {1.0, base_->support(row).high}; }
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     base_->add_gradient(datum, eta, weight, gradient);

@@ -92,8 +92,8 @@ Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyp
   for (int n = 0; n < N; ++n) {
     const double* at = rows.col(n).data();
     log_density[n] = made->log_density({y[n], size[n]}, at);
-    mean[n] = made->conditional_mean(size[n], at);
-    variance[n] = made->conditional_variance(size[n], at);
+    mean[n] = made->conditional_mean({0.0, size[n]}, at);
+    variance[n] = made->conditional_variance({0.0, size[n]}, at);
     cdf[n] = made->conditional_cdf({y[n], size[n]}, at);
     start[n] = made->latents() == 1 ? made->starting_eta({y[n], size[n]}) : NA_REAL;
   }
