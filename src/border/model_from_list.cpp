@@ -180,6 +180,7 @@ LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood) {
                      has(likelihood, "functions") ? density_from_r(likelihood["functions"]) : nullptr};
   if (has(likelihood, "parts"))
     for (const auto& part : Rcpp::List(likelihood["parts"])) out.parts.push_back(likelihood_from_list(part));
+  out.truncated = has(likelihood, "truncated") && get<bool>(likelihood, "truncated");
   return out;
 }
 

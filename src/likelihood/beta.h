@@ -104,6 +104,7 @@ class BetaResponse : public Likelihood {
   }
   const StandardFunction* log_inverse_link() const override { return &log_sigmoid(); }
   bool discrete() const override { return false; }
+  Truncation truncation() const override { return Truncation::possible; }
   Support support(const Datum& /*row*/) const override { return {0.0, 1.0}; }
 
  protected:

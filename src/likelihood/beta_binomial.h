@@ -93,6 +93,7 @@ class BetaBinomialResponse : public Likelihood {
   }
   const StandardFunction* log_inverse_link() const override { return &log_sigmoid(); }
   bool discrete() const override { return true; }
+  Truncation truncation() const override { return Truncation::possible; }
   Support support(const Datum& row) const override { return {0.0, row.size}; }
 
  protected:

@@ -50,6 +50,7 @@ class Binomial : public Composed {
   }
   const StandardFunction* log_inverse_link() const override { return &f_; }
   bool discrete() const override { return true; }
+  Truncation truncation() const override { return Truncation::possible; }
   Support support(const Datum& row) const override { return {0.0, row.size}; }
 
  protected:

@@ -92,6 +92,7 @@ class InverseGaussian final : public LogLink<Likelihood> {
     return std::min(1.0, normal_cdf(at) + std::exp(log_mills_ratio(far) - 0.5 * at * at - log_sqrt_2pi));
   }
   bool discrete() const override { return false; }
+  Truncation truncation() const override { return Truncation::possible; }
   Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
   std::optional<double> predictive_noise(const Datum& row, double mean, double variance) const override {

@@ -1,6 +1,7 @@
 // Positive responses that eta scales, as in accelerated failure times.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "likelihood/likelihood.h"
@@ -42,6 +43,7 @@ class LogScale : public Base {
     out[2] = l[2];
   }
 
+  Truncation truncation() const override { return Truncation::possible; }
   std::optional<double> predictive_log_mean(double mean, double variance) const override {
     return log_unit() + power() * (mean + 0.5 * power() * variance) + log_moment(1);
   }
@@ -64,6 +66,8 @@ class LogScale : public Base {
   }
 
  protected:
+  /// A time that is known to lie between the ends of its row.
+  static Datum within(const Datum& row) { return {std::max(row.entry, 0.0), row.size, row.exit}; }
   /// log E T^p, p = 1 or 2: infinite where there is none.
   virtual double log_moment(int p) const = 0;
   virtual double power() const { return 1.0; }

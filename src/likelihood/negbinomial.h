@@ -85,6 +85,7 @@ class NegativeBinomialResponse : public LogLink<Composed> {
     out[2] = l[2];
   }
   bool discrete() const override { return true; }
+  Truncation truncation() const override { return Truncation::possible; }
   Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
   std::optional<double> predictive_noise(const Datum& /*row*/, double mean, double variance) const override {

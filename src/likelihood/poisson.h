@@ -90,6 +90,7 @@ class Poisson final : public LogLink<Likelihood> {
   }
   bool discrete() const override { return true; }
   bool takes_shares() const override { return true; }
+  Truncation truncation() const override { return Truncation::concave; }
   Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
   std::optional<double> predictive_noise(const Datum& row, double mean, double variance) const override {

@@ -256,7 +256,7 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double 
   if (datum.y >= support.high) return {1.0, 0.0};
   if (datum.y < support.low || datum.y == -infinity) return {0.0, 1.0};
   if (const auto tails = likelihood.predictive_tails(datum, mean, variance)) return *tails;
-  if (const auto mixture = likelihood.normal_mixture())
+  if (const auto mixture = likelihood.normal_mixture(datum))
     return mixture_tails(likelihood, *mixture, datum, mean, variance);
   if (!likelihood.discrete() && !likelihood.mass_at_lowest() && datum.y == support.low) return {0.0, 1.0};
   if (const auto crossing = likelihood.crossing(datum); crossing && variance > 0.0)
