@@ -70,7 +70,7 @@ model_frame <- function(terms, data, args, na.action) {
   check_magnitudes(frame)
   # a missing one leaves no row out
   if (!is.null(errors)) check_standard_errors(frame[["(weights)"]], errors)
-  naming_rows(frame_labels(frame), check_known(frame, known))
+  check_known(frame, known)
   frame <- drop_unused_levels(handle_missing(frame, na.action, data), keep = attr(terms, "all_levels"))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(

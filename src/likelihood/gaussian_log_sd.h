@@ -12,7 +12,8 @@
 
 namespace galvi {
 
-/// y ~ N(eta, exp(2 s) / size + the row's own noise) for a known s, in logarithms, so that exp(2 s) may overflow.   K = 1
+/// y ~ N(eta, exp(2 s) / size + the row's own noise) for a known s, in logarithms, so that exp(2 s) may overflow.
+/// K = 1
 class GaussianKnownSd final : public IdentityLink {
  public:
   explicit GaussianKnownSd(double log_sd) : log_sd_(log_sd) {}
@@ -65,7 +66,7 @@ class GaussianKnownSd final : public IdentityLink {
 /// y ~ N(eta_1, exp(2 s)), s = eta_2 - log(size) / 2:
 ///   log p(y | eta) = -log(2 pi) / 2 - s - (y - eta_1)^2 exp(-2 s) / 2.
 /// Concave in eta_1 and in eta_2, not in both together. Where rows have noise of their own, exp(2 s) plus that is in
-/// the place of exp(2 s): a function of s with singularities at a distance of pi / 2, over which E log p is one integral.
+/// the place of exp(2 s): singularities of functions of s are at a distance of pi / 2, and E log p is one integral.
 class GaussianLogSd final : public PredictedParameter {
  public:
   explicit GaussianLogSd(const LikelihoodSpec& spec) {
@@ -97,7 +98,8 @@ class GaussianLogSd final : public PredictedParameter {
     out = -log_sqrt_2pi - s - 0.5 * ((rows.data.y - eta.col(0)).array() * precision).square();
   }
   double last_of(const Datum& datum, double mean, double variance) const override {
-    if (datum.noise == 0.0) return std::log(std::hypot(datum.y - mean, std::sqrt(variance))) + 0.5 * std::log(datum.size);
+    const double own = std::log(std::hypot(datum.y - mean, std::sqrt(variance))) + 0.5 * std::log(datum.size);
+    if (datum.noise == 0.0) return own;
     // a residual that the noise explains says little
     constexpr double least_share = 0.1;
     const double square = (datum.y - mean) * (datum.y - mean) + variance;

@@ -14,7 +14,7 @@
 namespace galvi {
 
 /// y = eta + scale T, T of Student's t with df degrees of freedom: with x = eta - y and w = scale sqrt(df)
-/// log p(y | eta) = constant - (df + 1) / 2 log(1 + x^2 / w^2). A row with noise of its own has the root of that as scale.
+/// log p(y | eta) = constant - (df + 1) / 2 log(1 + x^2 / w^2). A row with noise of its own has its root as scale.
 class StudentResponse : public IdentityLink {
  public:
   double log_density(const Datum& datum, const double* eta) const override {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -14,9 +15,11 @@ namespace galvi {
 namespace {
 
 constexpr double negligible_log = 37.0;
+constexpr double least_plain = 1e-3;  // a difference of distribution functions that keeps its digits
 
-/// log p(y | eta) dy / dt along a coordinate t of the response that is the whole line: y itself, its logarithm or logit.
-/// As a function of t it has one maximum.
+/// log p(y | eta) dy / dt along a coordinate t of the response that is the whole line: y itself, its logarithm or
+/// logit. As a function of t it has one maximum. weigh(): that density times (1 + z^2)^(power / 2), z = (y - centre) /
+/// scale, of which integrals know the first moments of y.
 class AlongResponse final : public LogIntegrand {
  public:
   AlongResponse(const Likelihood& base, const Datum& row, double eta)
@@ -36,8 +39,18 @@ class AlongResponse final : public LogIntegrand {
     double log_slope = 0.0;
     if (support_.low > -infinity) log_slope = std::log(y);
     if (support_.high < infinity) log_slope += std::log1p(-y);
-    const double value = base_.log_density(row_.at_any(y), &eta_) + log_slope;
+    const double value = base_.log_density(row_.at_any(y), &eta_) + log_slope + log_weight(y);
     return std::isnan(value) ? -infinity : value;
+  }
+  void weigh(double power, double centre, double scale) {
+    power_ = power;
+    centre_ = centre;
+    scale_ = scale;
+  }
+  double log_weight(double y) const {
+    if (power_ == 0.0) return 0.0;
+    const double z = std::fabs(y - centre_) / scale_;
+    return power_ * (z < 1e100 ? 0.5 * std::log1p(z * z) : std::log(z));
   }
   double slope(double, double& curvature) const override { return curvature = 0.0; }
   // that of a logarithm's argument
@@ -48,6 +61,7 @@ class AlongResponse final : public LogIntegrand {
   Datum row_;
   double eta_;
   Support support_;
+  double power_ = 0.0, centre_ = 0.0, scale_ = 1.0;
 };
 
 // How far beyond `start` a function that rises and then falls has fallen by `fall` from `top`, at most to `end`.
@@ -86,7 +100,7 @@ double highest(const AlongResponse& h, double start, double low, double high, do
     if (at != start) break;
   }
   double a = left + golden * (right - left), b = right - golden * (right - left), at_a = h.value(a), at_b = h.value(b);
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 15; ++i) {  // panels need not begin at the very top
     if (at_a >= at_b) {
       right = b;
       b = a;
@@ -109,12 +123,12 @@ double highest(const AlongResponse& h, double start, double low, double high, do
 /// Responses between the ends of a row, or outside of them, with their shares of the probability of all of these.
 class Responses {
  public:
-  /// `cut`: the ends are finite or those of the support.
-  void place(const Likelihood& base, const Datum& row, double eta) {
+  /// `moments`: the shares are right for so many moments of y, not only for functions that grow slowly.
+  void place(const Likelihood& base, const Datum& row, double eta, int moments = 0) {
     y_.clear();
     share_.clear();
     outside_ = false;
-    base.discrete() ? place_numbers(base, row, eta) : place_integral(base, row, eta);
+    base.discrete() ? place_numbers(base, row, eta) : place_integrals(base, row, eta, moments);
   }
   double log_mass() const { return log_mass_; }
   bool outside() const { return outside_; }
@@ -128,32 +142,70 @@ class Responses {
   const std::vector<double>& shares() const { return share_; }
 
  private:
-  void place_integral(const Likelihood& base, const Datum& row, double eta) {
+  static constexpr double most_outside = 0.9999;  // what that leaves keeps its digits
+
+  // Below a single end numbers are dense, whatever there is above.
+  void place_integrals(const Likelihood& base, const Datum& row, double eta, int moments) {
     const Support support = base.support(row);
-    const AlongResponse h(base, row, eta);
+    if (support.low > -infinity && row.exit >= support.high) {
+      Datum below = row;
+      below.entry = -infinity;
+      below.exit = row.entry;
+      place_integral(base, below, eta, moments);
+      outside_ = log_mass_ <= std::log(most_outside);
+      if (outside_) return;
+    }
+    place_integral(base, row, eta, moments);
+  }
+
+  void place_integral(const Likelihood& base, const Datum& row, double eta, int moments) {
+    y_.clear();
+    share_.clear();
+    const Support support = base.support(row);
+    AlongResponse h(base, row, eta);
     const double low = row.entry > support.low ? h.coordinate(row.entry) : -infinity;
     const double high = row.exit < support.high ? h.coordinate(row.exit) : infinity;
     const double own = h.coordinate(base.conditional_mean(row, &eta));
     double start = std::min(std::max(own, low), high);
     if (!std::isfinite(start)) start = std::isfinite(low) ? low : std::isfinite(high) ? high : 0.0;
     const double step = 1e-3 * (1.0 + std::fabs(start));
-    const double peak = highest(h, start, low, high, step), top = h.value(peak);
+    double peak = highest(h, start, low, high, step), top = h.value(peak);
+    if (moments > 0) {
+      const double centre = h.response(peak);
+      double scale = 0.0;
+      for (const double end : {low, high}) {
+        const double side = end < peak ? -1.0 : 1.0, away = reach(h, peak, end, top, 1.0, step);
+        scale = std::max(scale, std::fabs(h.response(peak + side * away) - centre));
+      }
+      if (scale > 0.0) h.weigh(moments, centre, scale);
+      peak = highest(h, peak, low, high, step);
+      top = h.value(peak);
+    }
+    const double least = 16.0 * std::numeric_limits<double>::epsilon() * (1.0 + std::fabs(peak));
     std::vector<double> breaks = {peak};
     for (const double end : {low, high}) {
-      const double side = end < peak ? -1.0 : 1.0, last = reach(h, peak, end, top, negligible_log, step);
+      const double side = end < peak ? -1.0 : 1.0;
+      if (end == peak) continue;
+      const double last = std::max(least, reach(h, peak, end, top, negligible_log, step));
       for (double d = reach(h, peak, end, top, 1.0, step); d > 0.0 && d < 0.5 * last; d *= 8.0)
         breaks.push_back(peak + side * d);
-      if (last > 0.0) breaks.push_back(peak + side * last);
+      breaks.push_back(peak + side * last);
     }
     integral_.over(h, std::move(breaks));
-    log_mass_ = integral_.log_mass();
-    for (const double t : integral_.nodes()) y_.push_back(h.response(t));
-    share_ = integral_.weights();
+    double sum = 0.0;
+    for (std::size_t j = 0; j < integral_.nodes().size(); ++j) {
+      const double y = h.response(integral_.nodes()[j]);
+      if (!(integral_.weights()[j] > 0.0 && y > support.low && y < support.high)) continue;
+      y_.push_back(y);
+      share_.push_back(integral_.weights()[j] * std::exp(-h.log_weight(y)));
+      sum += share_.back();
+    }
+    for (double& share : share_) share /= sum;
+    log_mass_ = integral_.log_mass() + std::log(sum);
   }
 
-  // Those that are few are added up, if what they leave keeps its digits.
+  // Those that are few are added up.
   void place_numbers(const Likelihood& base, const Datum& row, double eta) {
-    constexpr double most_outside = 0.9999;
     const Support support = base.support(row);
     const double low = std::max(row.entry + 1.0, support.low), high = std::min(row.exit, support.high);
     const double left = low - support.low, right = high < support.high ? support.high - high : 0.0;
@@ -204,9 +256,9 @@ class Responses {
   LogIntegral integral_;
 };
 
-Responses& responses_of(const Likelihood& base, const Datum& row, double eta) {
+Responses& responses_of(const Likelihood& base, const Datum& row, double eta, int moments = 0) {
   thread_local Responses responses;
-  responses.place(base, row, eta);
+  responses.place(base, row, eta, moments);
   return responses;
 }
 
@@ -223,9 +275,15 @@ bool Truncated::cut(const Datum& row) const {
   return row.entry + (discrete() ? 1.0 : 0.0) > own.low || row.exit < own.high;
 }
 
+double Truncated::plain_share(const Datum& row, double eta) const {
+  const auto below = [&](double y) { return base_->conditional_cdf(row.at_any(y), &eta); };
+  return (row.exit < infinity ? below(row.exit) : 1.0) - (row.entry > -infinity ? below(row.entry) : 0.0);
+}
+
 double Truncated::log_share(const Datum& row, double eta) const {
   double out[5];
   if (base_->interval(row, eta, out)) return out[0];
+  if (const double share = plain_share(row, eta); share > least_plain) return std::log(share);
   const Responses& in = responses_of(*base_, row, eta);
   return in.outside() ? log_complement(in.log_mass()) : in.log_mass();
 }
@@ -319,31 +377,33 @@ Smoothness Truncated::smoothness(const Datum& datum) const {
 Truncated::Moments Truncated::moments(const Datum& row, double eta) const {
   const double mean = base_->conditional_mean(row, &eta), variance = base_->conditional_variance(row, &eta);
   if (!cut(row)) return {mean, variance};
-  const Responses& in = responses_of(*base_, row, eta);
+  const Support own = base_->support(row);
+  const bool open = (own.low == -infinity && row.entry == -infinity) || (own.high == infinity && row.exit == infinity);
+  if (open && !std::isfinite(mean)) return {mean, infinity};
+  const bool finite = !open || std::isfinite(variance);
+  const Responses& in = responses_of(*base_, row, eta, finite ? 2 : 1);
   if (in.outside()) {
     if (in.y().empty()) return {mean, variance};
     const double ratio = 1.0 / std::expm1(-in.log_mass());
     const double first = in.mean_of([&](double y) { return y - mean; });
     const double second = in.mean_of([&](double y) { return (y - mean) * (y - mean); });
     const double shift = -ratio * first;
+    if (!finite) return {mean + shift, infinity};
     return {mean + shift, std::max(0.0, variance + ratio * (variance - second) - shift * shift)};
   }
   const double centre = in.mean_of([](double y) { return y; });
-  return {centre, in.mean_of([&](double y) { return (y - centre) * (y - centre); })};
+  return {centre, finite ? in.mean_of([&](double y) { return (y - centre) * (y - centre); }) : infinity};
 }
 
 double Truncated::conditional_cdf(const Datum& datum, const double* eta) const {
-  constexpr double least = 1e-4;  // of a difference of probabilities that keeps its digits
   if (!cut(datum)) return base_->conditional_cdf(datum, eta);
   if (datum.y <= datum.entry) return 0.0;
   if (datum.y >= datum.exit) return 1.0;
-  const auto below = [&](double y) { return base_->conditional_cdf(datum.at_any(y), eta); };
-  const double low = datum.entry > -infinity ? below(datum.entry) : 0.0;
-  const double high = datum.exit < infinity ? below(datum.exit) : 1.0;
-  if (high - low > least) return std::min(1.0, std::max(0.0, (below(datum.y) - low) / (high - low)));
   Datum part = datum;
   part.exit = base_->discrete() ? std::floor(datum.y) : datum.y;
   if (!(part.exit > part.entry)) return 0.0;
+  if (const double all = plain_share(datum, *eta); all > least_plain)
+    return std::min(1.0, std::max(0.0, plain_share(part, *eta) / all));
   return std::min(1.0, std::exp(log_share(part, *eta) - log_share(datum, *eta)));
 }
 
@@ -356,6 +416,7 @@ template <class Function>
 double Truncated::mean_over_eta(const Datum& row, double mean, double variance, Function function) const {
   // a variance of the response grows twice as fast as its mean
   constexpr double growth = 2.0;
+  if (variance == 0.0) return function(mean);
   Smoothness smoothness = cut(row) ? share_smoothness(row) : base_->smoothness();
   if (base_->support(row).high == infinity && base_->support(row).low > -infinity)
     smoothness.growth = std::max(smoothness.growth, growth);

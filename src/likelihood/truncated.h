@@ -13,9 +13,9 @@ namespace galvi {
 ///
 /// Of a base without interval() the derivatives of log P are cumulants of those of log p(Y | eta) over the responses in
 /// the interval: with a, b, c, d the derivatives and < > their mean
-///   <a>,   <b> + var a,   <c> + 3 cov(a, b) + k(a, a, a),   <d> + 4 cov(a, c) + 3 var b + 6 k(a, a, b) + k(a, a, a, a),
+///   <a>,  <b> + var a,  <c> + 3 cov(a, b) + k(a, a, a),  <d> + 4 cov(a, c) + 3 var b + 6 k(a, a, b) + k(a, a, a, a),
 /// and d log P / d hyper = <d log p / d hyper>. These means are sums over whole numbers, in the interval or outside of
-/// it, whichever are fewer; or integrals.
+/// it, whichever are fewer; or integrals, for positive responses with one end over those below it.
 class Truncated final : public Likelihood {
  public:
   explicit Truncated(std::unique_ptr<Likelihood> base);
@@ -26,8 +26,8 @@ class Truncated final : public Likelihood {
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override;
   bool has_hyper() const override { return base_->has_hyper(); }
 
-  /// Where P has zeros is known of normal responses; those of others are about as far from the real line as the response
-  /// varies, in units of its mean's change, where an end is its mean.
+  /// The zeros of P are at least about as far from the real line as the response varies, in units of its mean's change,
+  /// where an end is its mean: those of normal responses 2.6 times as far.
   Smoothness smoothness() const override;
   Smoothness smoothness(const Datum& datum) const override;
   bool log_concave() const override { return base_->truncation() == Truncation::concave; }
@@ -56,6 +56,8 @@ class Truncated final : public Likelihood {
   /// d^k log P, k = 0..4, of such a row.
   void share(const Datum& row, double eta, double out[5]) const;
   double log_share(const Datum& row, double eta) const;
+  /// P as a difference of distribution functions.
+  double plain_share(const Datum& row, double eta) const;
   Smoothness share_smoothness(const Datum& row) const;
   template <class Function>
   double mean_over_eta(const Datum& row, double mean, double variance, Function function) const;
