@@ -40,8 +40,10 @@ class AlongResponse final : public LogIntegrand {
     if (support_.low > -infinity) log_slope = std::log(y);
     if (support_.high < infinity) log_slope += std::log1p(-y);
     const double value = base_.log_density(row_.at_any(y), &eta_) + log_slope + log_weight(y);
-    return std::isnan(value) ? -infinity : value;
+    return std::isnan(value) ? -infinity : std::min(value, top_);
   }
+  /// The highest value that was found: where a density has 1e19 nats, rounding may put others far above it.
+  void cap(double top) { top_ = top; }
   void weigh(double power, double centre, double scale) {
     power_ = power;
     centre_ = centre;
@@ -61,7 +63,7 @@ class AlongResponse final : public LogIntegrand {
   Datum row_;
   double eta_;
   Support support_;
-  double power_ = 0.0, centre_ = 0.0, scale_ = 1.0;
+  double power_ = 0.0, centre_ = 0.0, scale_ = 1.0, top_ = infinity;
 };
 
 // How far beyond `start` a function that rises and then falls has fallen by `fall` from `top`, at most to `end`.
@@ -142,25 +144,24 @@ class Responses {
   const std::vector<double>& shares() const { return share_; }
 
  private:
-  static constexpr double most_outside = 0.9999;  // what that leaves keeps its digits
-
-  // Below a single end numbers are dense, whatever there is above.
+  // Of the two sides of a single end the less probable one: a density that is large at an end of the support, nearer to
+  // it than any number, is so on the other side.
   void place_integrals(const Likelihood& base, const Datum& row, double eta, int moments) {
     const Support support = base.support(row);
-    if (support.low > -infinity && row.exit >= support.high) {
-      Datum below = row;
-      below.entry = -infinity;
-      below.exit = row.entry;
-      place_integral(base, below, eta, moments);
-      outside_ = log_mass_ <= std::log(most_outside);
-      if (outside_) return;
+    const bool from = row.entry > support.low, to = row.exit < support.high;
+    Datum part = row;
+    if (from != to && (moments == 0 || !to || std::isfinite(base.conditional_variance(row, &eta)))) {
+      const double below = base.conditional_cdf(row.at_any(from ? row.entry : row.exit), &eta);
+      outside_ = (from ? 1.0 - below : below) > 0.5;
+      if (outside_) {
+        part.entry = from ? -infinity : row.exit;
+        part.exit = from ? row.entry : infinity;
+      }
     }
-    place_integral(base, row, eta, moments);
+    place_integral(base, part, eta, moments);
   }
 
   void place_integral(const Likelihood& base, const Datum& row, double eta, int moments) {
-    y_.clear();
-    share_.clear();
     const Support support = base.support(row);
     AlongResponse h(base, row, eta);
     const double low = row.entry > support.low ? h.coordinate(row.entry) : -infinity;
@@ -181,6 +182,7 @@ class Responses {
       peak = highest(h, peak, low, high, step);
       top = h.value(peak);
     }
+    h.cap(top);
     const double least = 16.0 * std::numeric_limits<double>::epsilon() * (1.0 + std::fabs(peak));
     std::vector<double> breaks = {peak};
     for (const double end : {low, high}) {
@@ -206,6 +208,7 @@ class Responses {
 
   // Those that are few are added up.
   void place_numbers(const Likelihood& base, const Datum& row, double eta) {
+    constexpr double most_outside = 0.9999;  // what that leaves keeps its digits
     const Support support = base.support(row);
     const double low = std::max(row.entry + 1.0, support.low), high = std::min(row.exit, support.high);
     const double left = low - support.low, right = high < support.high ? support.high - high : 0.0;

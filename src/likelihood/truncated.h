@@ -15,7 +15,7 @@ namespace galvi {
 /// the interval: with a, b, c, d the derivatives and < > their mean
 ///   <a>,  <b> + var a,  <c> + 3 cov(a, b) + k(a, a, a),  <d> + 4 cov(a, c) + 3 var b + 6 k(a, a, b) + k(a, a, a, a),
 /// and d log P / d hyper = <d log p / d hyper>. These means are sums over whole numbers, in the interval or outside of
-/// it, whichever are fewer; or integrals, for positive responses with one end over those below it.
+/// it, whichever are fewer; or integrals, with one end over its less probable side.
 class Truncated final : public Likelihood {
  public:
   explicit Truncated(std::unique_ptr<Likelihood> base);
