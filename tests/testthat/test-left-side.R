@@ -181,7 +181,7 @@ test_that("errors name the word, the argument and the row", {
   fails(y | se(s) ~ x, "family", "without a parameter", galvi_family("gaussian", variance = fixed(2)))
   fails(y | se(s) + weights(w) ~ x, "argument", "both weights")
   fails(y | weights(w) ~ x, "argument", "both weights", weights = w)
-  fails(y | se() ~ x, "formula", "se\\(s\\)")
+  fails(y | se() ~ x, "formula", "se\\(s, sigma\\)")
   fails(y | se(s) + se(s) ~ x, "formula", "twice")
   fails(y | mi() ~ x, "formula", "left out")
   fails(y | dec(choice) ~ x, "formula", "may be trials\\(n\\), weights\\(w\\)")
