@@ -42,7 +42,7 @@ class AlongResponse final : public LogIntegrand {
     const double value = base_.log_density(row_.at_any(y), &eta_) + log_slope + log_weight(y);
     return std::isnan(value) ? -infinity : std::min(value, top_);
   }
-  /// The highest value that was found: where a density has 1e19 nats, rounding may put others far above it.
+  /// No value is above this: where a density has 1e19 nats, rounding may put some far above the highest.
   void cap(double top) { top_ = top; }
   void weigh(double power, double centre, double scale) {
     power_ = power;
@@ -167,6 +167,7 @@ class Responses {
     const double low = row.entry > support.low ? h.coordinate(row.entry) : -infinity;
     const double high = row.exit < support.high ? h.coordinate(row.exit) : infinity;
     const double own = h.coordinate(base.conditional_mean(row, &eta));
+    constexpr double slack = 10.0;  // of the height that was found
     double start = std::min(std::max(own, low), high);
     if (!std::isfinite(start)) start = std::isfinite(low) ? low : std::isfinite(high) ? high : 0.0;
     const double step = 1e-3 * (1.0 + std::fabs(start));
@@ -182,7 +183,7 @@ class Responses {
       peak = highest(h, peak, low, high, step);
       top = h.value(peak);
     }
-    h.cap(top);
+    h.cap(top + slack);
     const double least = 16.0 * std::numeric_limits<double>::epsilon() * (1.0 + std::fabs(peak));
     std::vector<double> breaks = {peak};
     for (const double end : {low, high}) {
