@@ -81,7 +81,7 @@
 #' * `trunc(lb, ub)`: y was observed only because it lies between `lb` and `ub`, numbers or columns, both ends included.
 #'   The density is divided by the probability of that interval given the linear predictor; means, quantiles, draws and
 #'   residuals are those of responses in the interval, which new rows need, and `type = "link"` is of all responses. For
-#'   `gaussian()`, `student()`, counts (`trunc(lb = 1)` for counts without zeros), proportions, positive responses and
+#'   `gaussian()`, `student()`, [beta_family()], counts (`trunc(lb = 1)` is without zeros), positive responses and
 #'   survival times, without formulas of other parameters. Bounds that cut off nearly all of the responses say little
 #'   about them. Here `weights` count rows or divide the dispersion as without bounds.
 #'

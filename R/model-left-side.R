@@ -162,8 +162,9 @@ check_truncates <- function(words, family, formulas) {
   ))
 }
 
+# Predicted means of successes are those of one trial, and of a truncated count they depend on how many there are.
 can_truncate <- function(family) {
-  if (is_custom(family)) return(FALSE)
+  if (is_custom(family) || identical(family_type(family)$response, binomial_response)) return(FALSE)
   isTRUE(unname(fact("likelihood", family_type(family)$links[family$link], "truncated")))
 }
 

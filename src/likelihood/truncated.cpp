@@ -153,6 +153,8 @@ class Responses {
     if (from != to && (moments == 0 || !to || std::isfinite(base.conditional_variance(row, &eta)))) {
       const double below = base.conditional_cdf(row.at_any(from ? row.entry : row.exit), &eta);
       outside_ = (from ? 1.0 - below : below) > 0.5;
+      log_mass_ = -infinity;
+      if ((from ? below : 1.0 - below) == 0.0) return;  // nothing is outside
       if (outside_) {
         part.entry = from ? -infinity : row.exit;
         part.exit = from ? row.entry : infinity;

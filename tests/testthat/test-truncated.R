@@ -277,25 +277,22 @@ test_that("counts from 1 on are those of a hurdle's positive part", {
 })
 
 test_that("other families fit, and an interval that holds all responses changes nothing", {
-  d <- truncated_data()
+  d <- truncated_data()[1:25, ] # one integral for each node of a row, where a base has no closed form
   d$time <- exp(d$y)
-  d$share <- plogis(d$y)
-  d$n <- 8
-  d$some <- rbinom(150, 8, plogis(d$mu))
   cases <- list(
     list(time ~ x, Gamma("log")), list(time ~ x, weibull()), list(time ~ x, lognormal()), list(y ~ x, student()),
-    list(share ~ x, galvi_family("beta")), list(count ~ x, negbinomial()), list(time ~ x, inverse.gaussian("log"))
+    list(count ~ x, negbinomial()), list(time ~ x, inverse.gaussian("log"))
   )
+  control <- galvi_control(uncertainty = "factorised", hyper_tol = 1e-2)
   for (case in cases) {
-    plain <- galvi(case[[1L]], d, case[[2L]])
+    plain <- galvi(case[[1L]], d, case[[2L]], control = control)
     formula <- case[[1L]]
     formula[[2L]] <- call("|", formula[[2L]], quote(trunc(lb = -100, ub = 1e6)))
-    wide <- galvi(formula, d, case[[2L]])
-    expect_equal(coef(wide), coef(plain), tolerance = 1e-3)
-    shares <- all(plain$model$y < 1)
-    formula[[2L]][[3L]] <- if (shares) quote(trunc(ub = 0.8)) else quote(trunc(lb = 1))
-    used <- d[if (shares) d$share <= 0.8 else plain$model$y >= 1, ]
-    cut <- galvi(formula, used, case[[2L]])
+    wide <- galvi(formula, d, case[[2L]], control = control)
+    expect_equal(coef(wide), coef(plain), tolerance = 1e-2)
+    formula[[2L]][[3L]] <- quote(trunc(lb = 1))
+    used <- d[plain$model$y >= 1, ]
+    cut <- galvi(formula, used, case[[2L]], control = control)
     expect_true(all(is.finite(predict(cut, used[1:3, ], interval = "prediction"))))
   }
 })
@@ -314,6 +311,7 @@ test_that("bad bounds are errors that name the row", {
   fails(y | trunc(lb = "a") ~ x, "formula", "may be")
   fails(y | trunc() ~ x, "formula", "may be")
   fails(list(y | trunc(lb = -9) ~ x, sigma ~ x), "formula", "one linear predictor")
+  fails(cbind(count, 99) | trunc(lb = 0) ~ x, "family", "binomial", binomial())
   fails(I(count > 1) | trunc(lb = 0) ~ x, "family", "trunc", galvi_family("cumulative"))
   fails(y | trunc(lb = 0) + cens(x) ~ x, "formula", "cannot be combined")
 })
