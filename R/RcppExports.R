@@ -226,8 +226,8 @@ draw_latent <- function(model, posterior, rows, count, threads) {
     .Call(`_galvi_draw_latent`, model, posterior, rows, count, threads)
 }
 
-predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability, censoring = NULL, counts = NULL) {
-    .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability, censoring, counts)
+predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability, censoring = NULL, counts = NULL, known = NULL) {
+    .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability, censoring, counts, known)
 }
 
 #' What a custom density adds up to over its support

@@ -66,9 +66,10 @@ family_likelihood <- function(family, response, registry, held = FALSE, predicte
     type = links[[family$link]], hyper = hyper,
     constants = c(
       type$constants(response$levels, family), type$response_constants(response, family),
-      survival_constants(response$survival)
+      survival_constants(response$survival), if (!is.null(response$known)) list(noisy = 1)
     )
-  ), if (is_custom(family)) list(functions = type$functions(response$y)))
+  ), if (isTRUE(response$truncated)) list(truncated = TRUE),
+  if (is_custom(family)) list(functions = type$functions(response$y)))
 }
 
 add_positive <- function(parameter, name, family, response, registry, held) {

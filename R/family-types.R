@@ -380,7 +380,10 @@ facts_of_family <- function(family, model) UseMethod("facts_of_family")
 #' @export
 facts_of_family.default <- function(family, model) {
   facts <- core_facts$likelihood
-  facts[match(model$likelihood$type, facts$type), ]
+  facts <- facts[match(model$likelihood$type, facts$type), ]
+  if (!isTRUE(model$likelihood$truncated)) return(facts)
+  facts[c("conjugate", "closed_form", "log_concave")] <- list(FALSE, FALSE, facts$truncated_concave)
+  facts
 }
 
 #' Estimates of a likelihood's parameter, such as the size of negbinomial or the thresholds of cumulative

@@ -74,8 +74,16 @@
 #' * `cens(c, y2)` for [gaussian()] responses and survival times: c is `"none"`, `"left"`, `"right"` or `"interval"`, or
 #'   0, -1, 1 and 2; y and y2 are the ends of an interval;
 #' * `se(s)`, the known standard errors of estimates in a meta-analysis: y is normal with variance s^2, and `gaussian()`
-#'   has no parameter (its variance is 1, and the weight of a row 1 / s^2). Errors of known and of learned variance
-#'   together are an effect of each row beside it: `y | se(s) ~ x + (1 | row)`.
+#'   has no parameter (its variance is 1, and the weight of a row 1 / s^2). In [student()] s is the scale. New responses
+#'   are predicted for the s of their rows;
+#' * `se(s, sigma = TRUE)`: the variance of a `gaussian()` response is s^2 + sigma^2 / w, w the argument `weights`, where
+#'   sigma is learned, as the variance between studies is, or has a formula; s may be 0;
+#' * `trunc(lb, ub)`: y was observed only because it lies between `lb` and `ub`, numbers or columns, both ends included.
+#'   The density is divided by the probability of that interval given the linear predictor; means, quantiles, draws and
+#'   residuals are those of responses in the interval, which new rows need, and `type = "link"` is of all responses. For
+#'   `gaussian()`, `student()`, [beta_family()], counts (`trunc(lb = 1)` is without zeros), positive responses and
+#'   survival times, without formulas of other parameters. Bounds that cut off nearly all of the responses say little
+#'   about them. Here `weights` count rows or divide the dispersion as without bounds.
 #'
 #' @section Priors of fixed effects:
 #' The default prior is weak, and it depends on the space of the columns alone: the same model with a variable in other

@@ -5,7 +5,7 @@
 #' @noRd
 kept_design <- function(fit) {
   kept <- fit$design
-  args <- Filter(Negate(is.null), kept[c("weights", "offset")])
+  args <- c(Filter(Negate(is.null), kept[c("weights", "offset")]), kept$known)
   # parsing reads no more of the data than the names of columns, for a `.`
   columns <- stats::setNames(data.frame(matrix(0, 0L, length(kept$columns))), kept$columns)
   parts <- parse_formulas(all_formulas(fit), columns, fit$family, elsewhere = unlist(lapply(args, all.vars)))
@@ -16,6 +16,7 @@ kept_design <- function(fit) {
       # thresholds at zero have moved the level into the offset
       offset = model$offset - or_else(kept$level, 0), levels = kept$response$levels, latents = kept$response$latents,
       parts = parts, args = args, censoring = model$censoring, counts = model$counts, shares = model$shares,
+      known = model$known, truncated = isTRUE(model$likelihood$truncated),
       survival = kept$response$survival
     )
   ))
@@ -28,7 +29,7 @@ design_of_rows <- function(design, rows, closed) {
   frame <- frame_of_rows(design$data, rows)
   attr(frame, "na.action") <- NULL
   design$data <- drop_unused_levels(frame, union(closed, attr(attr(frame, "terms"), "all_levels")))
-  own <- c("y", "size", "weights", "offset", "censoring", "counts")
+  own <- c("y", "size", "weights", "offset", "censoring", "known", "counts")
   design[own] <- lapply(design[own], take_rows_of, rows)
   design
 }

@@ -114,6 +114,11 @@ observed_rows <- function(fit, newdata) {
       deparse_one(fit$design$weights)
     ))
   }
+  if (length(fit$design$known) && is.null(new$known)) {
+    stop_galvi("newdata", sprintf(
+      "The fit has `%s`, which gives no value per row of `newdata`.", typed_words(fit$design$known)
+    ))
+  }
   if (length(new$omitted)) {
     attr(new$frame, "na.action") <- structure(
       stats::setNames(new$omitted, row.names(newdata)[new$omitted]), class = "omit"

@@ -197,7 +197,9 @@ given_log_density <- function(fit, eta, times) {
   if (has_classes(fit)) return(class_log_probability(fit, given, list(
     y = y, size = rep(model$size, times), counts = take_rows_of(model$counts, rep(seq_along(model$y), times))
   )))
-  censoring <- take_rows_of(model$censoring, rep(seq_along(model$y), times))
+  again <- rep(seq_along(model$y), times)
+  given <- with_known(given, model$known, again)
+  censoring <- take_rows_of(model$censoring, again)
   response_moment(fit, given, "log_density", rep(model$size, times), y, censoring = censoring)
 }
 

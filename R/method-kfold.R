@@ -135,7 +135,8 @@ kfold_table <- function(x, found, omitted, units, lost, divided, groups, joint) 
   )
   out$importance <- sampled
   structure(out, K = length(omitted), folds = divided$fold, fold_type = divided$type, group = attr(groups, "label"),
-    joint = joint, yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$counts), class = c("kfold", "loo"))
+    joint = joint, yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known, x$model$counts),
+    class = c("kfold", "loo"))
 }
 
 # ---- folds ----
@@ -288,7 +289,8 @@ joint_densities_at_points <- function(fit, target, blocks) {
   points <- affordable_points(fit, points_at(fit, target$rows, target$n))
   points$offset <- points$offset + target$offset
   density <- by_point_rows(points, function(own, at) point_values(own, at, function(state) {
-    state_moment(fit, state, "log_density", at, target$size, target$y, NULL, target$censoring, target$counts)
+    state_moment(fit, state, "log_density", at, target$size, target$y, NULL, target$censoring, target$counts,
+      target$known)
   }))
   density <- weighted_rows(density, target$weights)
   sums <- do.call(rbind, lapply(blocks, function(rows) colSums(density[rows, , drop = FALSE])))

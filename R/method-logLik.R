@@ -210,7 +210,7 @@ check_comparable <- function(fits) {
     ))
   }
   response <- lapply(fits, function(fit) {
-    list(unname(fit$model$y), unname(fit$model$size), unname(fit$model$weights), fit$model$censoring,
+    list(unname(fit$model$y), unname(fit$model$size), unname(fit$model$weights), fit$model$censoring, fit$model$known,
       response_levels(fit))
   })
   same <- vapply(response, function(x) isTRUE(all.equal(x, response[[1L]])), NA)

@@ -56,7 +56,8 @@ loo_of_groups <- function(x, groups, joint) {
       hyper = counted_hyper(or_else(sides, averaged_sides(x))), family = family_label(x), formula = x$formula,
       group = list(name = attr(groups, "label"), rows = unclass(unname(groups)), joint = joint)
     ),
-    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$counts), class = c("galvi_loo", "loo")
+    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known, x$model$counts),
+    class = c("galvi_loo", "loo")
   )
 }
 
@@ -448,7 +449,8 @@ group_loo_at_points <- function(fit, groups) {
   points <- affordable_points(fit, fitted_points_of(fit))
   density <- by_point_rows(points, function(own, at) {
     point_values(own, at, function(state) {
-      state_moment(fit, state, "log_density", at, model$size, model$y, NULL, model$censoring, model$counts)
+      state_moment(fit, state, "log_density", at, model$size, model$y, NULL, model$censoring, model$counts,
+        model$known)
     })
   })
   number <- group_numbers(groups)

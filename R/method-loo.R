@@ -138,7 +138,8 @@ loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
       leverage = cavity$leverage, hyper = counted_hyper(sides), family = family_label(x), formula = x$formula
     ),
     # loo_compare() warns if responses differ
-    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$counts), class = c("galvi_loo", "loo")
+    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known, x$model$counts),
+    class = c("galvi_loo", "loo")
   )
 }
 
@@ -157,7 +158,8 @@ loo_at_points <- function(fit) {
   }
   out <- by_point_rows(affordable_points(fit, fitted_points_of(fit)), function(own, at) {
     density <- point_values(own, at, function(state) {
-      state_moment(fit, state, "log_density", at, model$size, model$y, NULL, model$censoring, model$counts)
+      state_moment(fit, state, "log_density", at, model$size, model$y, NULL, model$censoring, model$counts,
+        model$known)
     })
     log_weight <- rep(log(own$weight), each = length(at))
     with <- log_weight + density
@@ -248,6 +250,7 @@ warn_improper <- function(rows) {
 row_log_density <- function(fit, marginals) {
   model <- fit$model
   if (has_classes(fit)) return(class_log_probability(fit, marginals, model))
+  marginals <- with_known(marginals, model$known)
   response_moment(fit, marginals, "log_density", model$size, model$y, censoring = model$censoring)
 }
 
@@ -391,7 +394,7 @@ waic.galvi <- function(x, ...) {
       estimates = loo_estimates(pointwise, weights), pointwise = pointwise, hyper = counted_hyper(sides),
       family = family_label(x), formula = x$formula
     ),
-    yhash = list(x$model$y, x$model$size, x$model$censoring), class = c("galvi_waic", "waic", "loo")
+    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known), class = c("galvi_waic", "waic", "loo")
   )
 }
 

@@ -133,7 +133,9 @@ observation_variance <- function(fit, mean, groups) {
   if (!is.null(threshold)) return(threshold / mean(fit$model$size))
   at <- log(mean(exp(mean))) + groups / 2
   if (link_has(fit$family, "same_units")) at <- 0
-  given <- list(mean = cbind(at), variance = cbind(0))
+  # of a response that would be observed wherever it lies
+  known <- if (!is.null(fit$model$known)) cbind(mean(fit$model$known[, "variance"]), -Inf, Inf)
+  given <- with_known(list(mean = cbind(at), variance = cbind(0)), known)
   variance <- response_moment(fit, given, "variance", size = 1)
   if (link_has(fit$family, "same_units")) variance else log1p(variance / response_moment(fit, given, "mean")^2)
 }
@@ -183,7 +185,7 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
   target <- draws_target(object, NULL, re_formula)
   moments <- over_draws(object, target, ndraws, function(fit, target, eta) {
     if (has_classes(fit)) return(level_moments_given(fit, eta))
-    given <- list(mean = eta, variance = 0 * eta)
+    given <- with_known(list(mean = eta, variance = 0 * eta), target$known)
     # of one trial
     cbind(response_mean(fit, given), response_moment(fit, given, "variance", size = divisors_of(fit, target)))
   }, c("mean", "variance"))

@@ -24,13 +24,15 @@ design_of_frame <- function(formulas, family, parts, frame, args) {
     family_type(family)$latents(response$levels, family)
   }
   with_memory(latents_size(nrow(frame), length(latents), family), NULL)
+  known <- args[intersect(names(known_words), names(args))]
   new_step("galvi_design", list(
     formula = formulas[[1L]], family = family, data = frame, y = response$y, size = response$size,
     weights = response$weights, offset = frame_offset(frame, latents),
     levels = response$levels,
     latents = latents, parts = parts, args = args, censoring = response$censoring, counts = response$counts,
     shares = response$shares,
-    survival = response$survival
+    survival = response$survival, known = known_of_rows(frame, known, family, response$y),
+    truncated = any(c("lb", "ub") %in% names(known))
   ))
 }
 
@@ -96,7 +98,8 @@ row_design <- function(design, built) {
     formula = parts$formula, columns = parts$columns, frame_terms = attr(design$data, "terms"),
     xlevels = known_levels(design$data, parts)
   ), own_design(parts, built[[1L]]), list(
-    offset = design$args$offset, weights = design$args$weights, family = design$family,
+    offset = design$args$offset, weights = design$args$weights,
+    known = design$args[intersect(names(known_words), names(design$args))], family = design$family,
     K = max(1L, length(design$latents)), response = list(
       name = variable_name(parts$response), levels = design$levels, latents = design$latents,
       survival = design$survival, counts = !is.null(design$counts)

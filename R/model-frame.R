@@ -54,6 +54,8 @@ model_frame <- function(terms, data, args, na.action) {
   errors <- if (is_standard_error(args$weights)) deparse_one(args$weights[[2L]])
   args$weights <- weight_numbers(args$weights)
   check_variables(terms, data, args)
+  known <- args[intersect(names(known_words), names(args))]
+  args <- known_for_rows(args, call("NROW", attr(terms, "variables")[[2L]]))
   call <- as.call(c(
     quote(stats::model.frame), list(formula = terms, data = data, na.action = quote(stats::na.pass)), args
   ))
@@ -68,6 +70,7 @@ model_frame <- function(terms, data, args, na.action) {
   check_magnitudes(frame)
   # a missing one leaves no row out
   if (!is.null(errors)) check_standard_errors(frame[["(weights)"]], errors)
+  check_known(frame, known)
   frame <- drop_unused_levels(handle_missing(frame, na.action, data), keep = attr(terms, "all_levels"))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
@@ -117,7 +120,7 @@ check_shapes <- function(frame) {
 # Squares and products of covariates and offsets must be numbers, as variances are made of them; the response is its
 # family's matter, and check_weights() knows about weights.
 check_magnitudes <- function(frame) {
-  for (name in setdiff(names(frame)[-1L], "(weights)")) {
+  for (name in setdiff(names(frame)[-1L], c("(weights)", sprintf("(%s)", names(known_words))))) {
     wrong <- magnitude_error(frame[[name]])
     if (length(wrong)) stop_galvi("data", sprintf("`%s` has %s.", gsub("^\\((.*)\\)$", "\\1", name), wrong))
   }

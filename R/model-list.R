@@ -8,6 +8,8 @@
 #'   the log likelihood): N numbers each; `offset`: N x K.
 #' * `part`: NULL, or which of the likelihood's `parts` each row has (N, from 1).
 #' * `censoring`: NULL, or N x 3 for a survival object (R/family-survival.R); then `y` is used in plots only.
+#' * `known`: NULL, or N x 3: a known variance, added to that of the likelihood, and the interval (entry, exit] in which
+#'   the response was observed.
 #' * `shares`: TRUE where counts are points shared out among nodes (R/model-scheme.R), else absent.
 #' * `counts`: NULL, or N x classes if responses count trials in classes; then `size` is their sum and `y` the most
 #'   frequent class.
@@ -17,7 +19,8 @@
 #' * `predictors`: a list with one entry per prior. `terms`: a list per term with `type`, `label` and the parts of its
 #'   prior (`kernel` and `input_count`; `mean` and `factors`; `field`; `inducing`; `factor`). `solver`: a name.
 #'   `design`: the position of its design. `latents`: the columns of eta with this prior, each with its own posterior.
-#' * `likelihood`: `type`, `hyper` (positions by name), `constants`. `expectation`: a name. `pieces`: their number in
+#' * `likelihood`: `type`, `hyper` (positions by name), `constants`; `truncated`: are responses observed in an interval
+#'   only? `expectation`: a name. `pieces`: their number in
 #'   the piecewise bound. `fitc`: is the likelihood averaged over the extra variance of inducing points, `averaged`: by
 #'   itself?
 #' * `hyper`: the table of hyperparameters (R/base-hyper.R).
@@ -29,7 +32,7 @@ new_model_list <- function(response, offset, designs, predictors, likelihood, hy
   check_model(c(list(
     y = response$y, size = response$size, weights = response$weights, offset = offset, designs = designs,
     predictors = predictors, likelihood = likelihood, expectation = expectation, pieces = pieces, hyper = hyper
-  ), Filter(Negate(is.null), response[c("censoring", "counts", "part", "shares")])))
+  ), Filter(Negate(is.null), response[c("censoring", "known", "counts", "part", "shares")])))
 }
 
 #' Stops if the list is not as described above; users may have changed it (?modular)
@@ -49,6 +52,7 @@ check_model <- function(model) {
     "y, size and weights must have N numbers" = all(lengths(model[c("size", "weights")]) == n),
     "censoring must be an N x 3 matrix" =
       is.null(model$censoring) || identical(dim(model$censoring), c(n, 3L)),
+    "known must be an N x 3 matrix" = is.null(model$known) || identical(dim(model$known), c(n, 3L)),
     "counts must be a matrix of N rows" = is.null(model$counts) || is.matrix(model$counts) && nrow(model$counts) == n,
     "part must have N entries" = is.null(model[["part"]]) || length(model[["part"]]) == n,
     "size must be positive" = all(finite) && all(model$size > 0),
@@ -108,7 +112,7 @@ change_terms <- function(model, change) {
 
 # The elements of the model list and of a target with an entry for each row, apart from the designs: those of Data
 # (src/likelihood/likelihood.h) and the offset.
-row_numbers <- c("y", "size", "weights", "offset", "censoring", "counts", "part")
+row_numbers <- c("y", "size", "weights", "offset", "censoring", "known", "counts", "part")
 
 #' These elements for some rows
 #' @noRd

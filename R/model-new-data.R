@@ -7,8 +7,9 @@
 #' @param response Read the response too (for log densities); "size": only the weights that divide a dispersion.
 #' @param kept From kept_effects(): variables that only excluded effects need may be missing.
 #' @param labels What messages call the rows of newdata.
-#' @return list(rows: designs, as the model list has them; offset: N* x K; frame; y, size, weights, censoring, counts:
-#'   NULL without `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of `newdata`).
+#' @return list(rows: designs, as the model list has them; offset: N* x K; frame; known: known_of_rows(); y, size,
+#'   weights, censoring, counts: NULL without `response`; omitted: positions in `newdata`, integer(0) if none; n: rows of
+#'   `newdata`).
 #' @noRd
 design_rows <- function(design, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL,
                         labels = frame_labels(newdata)) {
@@ -77,6 +78,8 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
     own <- intersect(row_numbers, names(r))
     out[own] <- r[own]
   }
+  known <- as_newdata_error(known_of_rows(frame, design$known, design$family, if (response) out$y))
+  if (!is.null(known)) out$known <- known
   if (sized) {
     weights <- as_newdata_error(check_weights(row_weights(frame, design$weights), nrow(frame), all = FALSE))
     out$size <- unit_if_zero(weights)
@@ -140,13 +143,14 @@ group_columns <- function(design) {
 
 # The arguments offset and, if they are asked for, weights, evaluated in newdata.
 new_data_args <- function(design, newdata, weighted) {
-  args <- list(offset = design$offset, weights = if (weighted) weight_numbers(design$weights))
-  args <- args[!vapply(args, is.null, NA)]
+  args <- c(list(offset = design$offset, weights = if (weighted) weight_numbers(design$weights)), design$known)
+  args <- known_for_rows(args[!vapply(args, is.null, NA)], nrow(newdata))
   for (arg in names(args)) {
     value <- tryCatch(eval(args[[arg]], newdata, environment(design$formula)), error = function(e) NULL)
     if (NROW(value) == nrow(newdata)) next
-    if (arg == "weights") {
-      args$weights <- NULL
+    # what needs them says so
+    if (arg %in% c("weights", names(known_words))) {
+      args[[arg]] <- NULL
       next
     }
     stop_galvi("newdata", sprintf(
@@ -351,6 +355,6 @@ drop_variables <- function(terms, names) {
   if (length(attr(terms, "offset"))) attr(terms, "offset") <- match(attr(terms, "offset"), keep)
   attr(terms, "other_offsets") <- lapply(attr(terms, "other_offsets"), match, keep)
   attr(terms, "dataClasses") <- attr(terms, "dataClasses")[intersect(names(attr(terms, "dataClasses")),
-    c(variables[keep], "(weights)", "(offset)"))]
+    c(variables[keep], sprintf("(%s)", c("weights", "offset", names(known_words)))))]
   terms
 }

@@ -246,6 +246,9 @@ as_block <- function(chunk, stream, design) {
   if (!is.null(design$weights) && is.null(rows$frame[["(weights)"]])) {
     stop_galvi("data", "`weights` must have one value per row of `data`.")
   }
+  if (length(design$known) && is.null(rows$known)) {
+    stop_galvi("data", sprintf("`%s` must have one value per row of `data`.", typed_words(design$known)))
+  }
   structure(
     c(rows[intersect(row_numbers, names(rows))], list(designs = rows$rows)),
     omitted = length(rows$omitted), before = before

@@ -41,7 +41,8 @@ quantile_limits <- function(fit, target, marginals, p, level) {
   if (target$n == 0L) return(matrix(numeric(), 0L, 3L))
   if (n_predictors(fit) > 1L) return(quantile_limits_of_all(fit, target, marginals, p, tails))
   quantile <- function(fit, eta, rows) {
-    response_moment(fit, certain(eta), "quantile", size = target$size[rows], probability = p)
+    given <- with_known(certain(eta), target$known, rows)
+    response_moment(fit, given, "quantile", size = target$size[rows], probability = p)
   }
   limits <- limits_of(fit, marginals, level, quantile)
   # an interval of probability zero is at the median
@@ -63,7 +64,7 @@ predict_density <- function(fit, target, options) {
 #' log p(y | eta), times the weights that multiply it; eta: a row for each row of the target
 #' @noRd
 log_density_given <- function(fit, target, eta) {
-  known <- list(mean = eta, variance = 0 * eta)
+  known <- with_known(list(mean = eta, variance = 0 * eta), target$known)
   value <- if (has_classes(fit)) class_log_probability(fit, known, target) else {
     response_moment(fit, known, "log_density", target$size, target$y, censoring = target$censoring)
   }
@@ -92,10 +93,12 @@ predict_tail <- function(tail, fit, target, options) {
   } else {
     limits <- lapply(options$at, function(y) {
       if (!is.null(target$averaged)) {
-        of_population <- function(fit, given, rows) at(fit, given, y, rows)
+        of_population <- function(fit, given, rows) at(fit, with_known(given, target$known, rows), y, rows)
         return(population_quantiles(fit, target, tails(options$level), of_population))
       }
-      limits_of(fit, marginals, options$level, function(fit, eta, rows) at(fit, certain(eta), y, rows))
+      limits_of(fit, marginals, options$level, function(fit, eta, rows) {
+        at(fit, with_known(certain(eta), target$known, rows), y, rows)
+      })
     })
     limit <- function(j) unlist(lapply(limits, function(x) x[, j]))
   }
@@ -139,7 +142,7 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
   n <- nrow(marginals$mean)
   if (n == 0L) return(numeric())
   of <- function(what, at = seq_len(n), y. = y, probability. = probability) {
-    function(state) state_moment(fit, state, what, at, size, y., probability., censoring, counts)
+    function(state) state_moment(fit, state, what, at, size, y., probability., censoring, counts, marginals$known)
   }
   states <- marginal_states(fit, marginals)
   if (inherits(states, "galvi_points")) return(point_response(fit, states, what, of, size, probability))
@@ -193,7 +196,9 @@ never_finite <- function(fit, what) {
 }
 
 # Marginals of a row whose first predictor is known, and others are not.
-uncertain_others <- function(count) list(mean = matrix(0, 1L, 1L + count), variance = rbind(c(0, rep(1, count))))
+uncertain_others <- function(count) {
+  list(mean = matrix(0, 1L, 1L + count), variance = rbind(c(0, rep(1, count))), known = cbind(0, -Inf, Inf))
+}
 
 # f at the mean of the points' coefficients and hyperparameters.
 of_means <- function(points, f) average_points(at_mean(points), f)
@@ -208,11 +213,12 @@ at_mean <- function(points) {
 
 #' @param at Which rows; those of a state of points are `state$rows`, again and again.
 #' @noRd
-state_moment <- function(fit, state, what, at, size, y, probability, censoring, counts) {
-  known <- is.null(state$rows)
-  own <- if (known) at else seq_len(nrow(state$mean))
-  if (!known) at <- state$rows
+state_moment <- function(fit, state, what, at, size, y, probability, censoring, counts, known) {
+  one <- is.null(state$rows)
+  own <- if (one) at else seq_len(nrow(state$mean))
+  if (!one) at <- state$rows
   if (!is.null(fit$parameter)) return(parameter_moment(fit$family$link, state$mean[own, ], state$variance[own, ], what))
+  if (is.null(known)) check_nothing_known(fit, what)
   n <- length(own)
   # as many as there are rows of eta, which may be those of several points
   all <- rep_len(at, n)
@@ -222,7 +228,19 @@ state_moment <- function(fit, state, what, at, size, y, probability, censoring, 
     y = if (is.null(y)) numeric(n) else rep_len(y, max(at))[all],
     mean = state$mean[own, , drop = FALSE], variance = state$variance[own, , drop = FALSE],
     what = what, probability = if (is.null(probability)) 0.5 else rep_len(probability, max(at))[all],
-    censoring = take_rows_of(censoring, all), counts = take_rows_of(counts, all)
+    censoring = take_rows_of(censoring, all), counts = take_rows_of(counts, all), known = take_rows_of(known, all)
+  ))
+}
+
+#' Stops if responses of rows depend on what is not known of these rows: their means on the ends of a truncated one
+#' @noRd
+check_nothing_known <- function(fit, what) {
+  typed <- fit$design$known
+  needed <- if (what %in% c("mean", "mean_variance")) c("lb", "ub") else names(known_words)
+  if (!length(intersect(names(typed), needed)) || what == "deviance") return(invisible())
+  stop_galvi("newdata", sprintf(
+    "The fit has `%s`, without which responses cannot be predicted: the rows need %s.", typed_words(typed),
+    quote_names(unique(unlist(lapply(typed, all.vars))))
   ))
 }
 

@@ -88,8 +88,10 @@ with_average <- function(fit, marginals, target) {
 #' @param target As over_draws() gives it, with the rows of eta.
 #' @noRd
 given_latent <- function(fit, target, eta) {
-  if (is.null(target$averaged)) return(list(mean = eta, variance = 0 * eta))
-  list(mean = eta, variance = averaged_variance(latent_parts(fit, target), fit$posterior$hyper, nrow(eta)))
+  variance <- if (is.null(target$averaged)) 0 * eta else {
+    averaged_variance(latent_parts(fit, target), fit$posterior$hyper, nrow(eta))
+  }
+  with_known(list(mean = eta, variance = variance), target$known)
 }
 
 # ---- the mean of the population ----

@@ -77,10 +77,11 @@ mean_quantiles_of_all <- function(fit, marginals, probs) {
 #' @inheritParams response_moment
 #' @return N* x length(probs).
 #' @noRd
-moment_limits_at_points <- function(fit, points, probs, what, size = NULL, y = NULL, probability = 0.5) {
+moment_limits_at_points <- function(fit, points, probs, what, size = NULL, y = NULL, probability = 0.5, known = NULL) {
   point_quantiles(points, probs, function(state) {
     each <- function(x) if (!is.null(x)) rep_len(x[state$rows], nrow(state$mean))
-    response_moment(at_hyper(fit, state$hyper), state[c("mean", "variance")], what, each(size), each(y), probability)
+    marginals <- with_known(state[c("mean", "variance")], known, state$rows)
+    response_moment(at_hyper(fit, state$hyper), marginals, what, each(size), each(y), probability)
   })
 }
 
@@ -97,10 +98,11 @@ tail_limits_of_all <- function(fit, tail, target, marginals, options) {
   columns <- lapply(options$at, function(t) {
     if (!is.null(marginals$points)) {
       y <- in_trials(fit, target, t)
-      return(moment_limits_at_points(fit, marginals$points, tails(options$level), tail, target$size, y))
+      return(moment_limits_at_points(fit, marginals$points, tails(options$level), tail, target$size, y,
+        known = target$known))
     }
     log_odds <- function(view, row, eta, others) {
-      given <- known_predictors(eta, others)
+      given <- with_known(known_predictors(eta, others), target$known, rep(row, length(eta)))
       part <- function(what) {
         y <- rep(in_trials(fit, target, t)[row], length(eta))
         log(response_moment(view, given, what, rep(target$size[row], length(eta)), y))
@@ -120,7 +122,8 @@ tail_limits_of_all <- function(fit, tail, target, marginals, options) {
 #' @noRd
 quantile_limits_of_all <- function(fit, target, marginals, p, tails) {
   if (!is.null(marginals$points)) {
-    limits <- moment_limits_at_points(fit, marginals$points, tails, "quantile", target$size, probability = p)
+    limits <- moment_limits_at_points(fit, marginals$points, tails, "quantile", target$size, probability = p,
+      known = target$known)
     return(if (is_discrete(fit)) ceiling(limits - 1e-9) else limits)
   }
   size <- function(row, eta) rep(target$size[row], length(eta))
@@ -128,7 +131,8 @@ quantile_limits_of_all <- function(fit, target, marginals, p, tails) {
     to <- if (family_type(fit$family)$times) log else identity
     from <- if (family_type(fit$family)$times) exp else identity
     return(from(limits_over_all(fit, marginals, function(view, row, eta, others) {
-      to(response_moment(view, known_predictors(eta, others), "quantile", size(row, eta), probability = p))
+      given <- with_known(known_predictors(eta, others), target$known, rep(row, length(eta)))
+      to(response_moment(view, given, "quantile", size(row, eta), probability = p))
     }, tails)))
   }
   t(vapply(seq_len(target$n), function(row) {

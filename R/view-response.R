@@ -67,6 +67,7 @@ warn_overflow <- function(fit, target, mean, sd = NULL) {
 #' @noRd
 has_infinite_mean <- function(fit) {
   if (!family_type(fit$family)$times) return(FALSE)
+  if (isTRUE(fit$model$likelihood$truncated) && all(is.finite(fit$model$known[, "exit"]))) return(FALSE)
   # other parameters that are predicted are uncertain
   is.infinite(response_moment(fit, uncertain_others(n_predictors(fit) - 1L), "mean"))
 }
@@ -134,13 +135,15 @@ response_sd <- function(fit, marginals) {
 mean_sd <- function(fit, target, marginals) {
   if (is.null(target$averaged)) return(response_sd(fit, marginals))
   check_population(fit, target, "`se.fit = TRUE`")
-  population_sd(fit, target, function(view, given, rows) response_mean(view, given))
+  population_sd(fit, target, function(view, given, rows) response_mean(view, with_known(given, target$known, rows)))
 }
 
 mean_limits <- function(fit, target, marginals, level) {
   if (is.null(target$averaged)) return(response_limits(fit, marginals, level))
   check_population(fit, target, "`interval = \"credible\"`")
-  population_quantiles(fit, target, tails(level), function(view, given, rows) response_mean(view, given))
+  population_quantiles(fit, target, tails(level), function(view, given, rows) {
+    response_mean(view, with_known(given, target$known, rows))
+  })
 }
 
 #' E[y | eta] is monotone in eta, so its quantiles are transformed quantiles of eta
@@ -152,13 +155,13 @@ response_limits <- function(fit, marginals, level) mean_quantiles(fit, marginals
 #' @noRd
 mean_quantiles <- function(fit, marginals, probs) {
   if (n_predictors(fit) > 1L) return(mean_quantiles_of_all(fit, marginals, probs))
-  quantiles_of(fit, marginals, probs, response_given)
+  quantiles_of(fit, marginals, probs, function(fit, eta, rows) response_given(fit, eta, marginals$known, rows))
 }
 
 #' E[y | eta]: the mean under a q without variance
 #' @noRd
-response_given <- function(fit, eta, rows = NULL) {
-  response_mean(fit, certain(eta))
+response_given <- function(fit, eta, known = NULL, rows = NULL) {
+  response_mean(fit, with_known(certain(eta), known, rows))
 }
 
 # type = "link": the linear predictor, its limits and joint covariance.

@@ -11,7 +11,16 @@ at_mode <- function(fit) at_state(fit, fit_states(fit)[[1L]])
 # ---- marginals of eta ----
 
 # Marginals are a list of `mean` and `variance`, N x K, of eta; and `states`, where there are several: for each a
-# list of `weight` (a number, or one for each row), `hyper`, `mean` and `variance`.
+# list of `weight` (a number, or one for each row), `hyper`, `mean` and `variance`. `known`: what is known of the rows'
+# responses, as in the model list, where a question about a response needs it.
+
+#' Marginals with what is known of their rows
+#' @param known As in the model list, of `rows`.
+#' @noRd
+with_known <- function(marginals, known, rows = NULL) {
+  marginals$known <- if (is.null(rows)) known else take_rows_of(known, rows)
+  marginals
+}
 
 #' Marginals of a mixture
 #' @param parts A list(mean, variance) for each state.
@@ -62,6 +71,7 @@ map_marginals <- function(marginals, f, of_weights = identity) {
 
 marginal_rows <- function(marginals, at) {
   if (!is.null(marginals$points)) marginals$points <- point_rows(marginals$points, at)
+  marginals$known <- take_rows_of(marginals$known, at)
   map_marginals(marginals, function(x) x[at, , drop = FALSE], function(w) w[at])
 }
 

@@ -118,7 +118,9 @@ extended_model <- function(model, rows) {
 
 #' Marginal means and variances of eta at a target, N* x K, offset included
 #' @noRd
-latent_marginals <- function(fit, target) with_average(fit, own_marginals(fit, target), target)
+latent_marginals <- function(fit, target) {
+  with_known(with_average(fit, own_marginals(fit, target), target), target$known)
+}
 
 #' The same without what is averaged over
 #' @noRd
@@ -290,7 +292,7 @@ by_chunks <- function(fit, source, into, of) {
   }
   source <- row_source(source)
   design <- fit$design
-  used <- lapply(c(attr(design$frame_terms, "variables"), design$weights, design$offset), looked_up)
+  used <- lapply(c(attr(design$frame_terms, "variables"), design$weights, design$offset, design$known), looked_up)
   reader <- read_rows(source, columns_among(source, unlist(used)), rows_at_a_time(fit$control$chunk_rows))
   on.exit(reader$close())
   parts <- list()

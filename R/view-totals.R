@@ -111,7 +111,7 @@ total_of <- function(fit, target, marginals, weight, probs) {
 #' Is the mean response given eta eta itself, or proportional to its exponential? NULL for neither
 #' @noRd
 mean_form <- function(fit) {
-  if (n_predictors(fit) > 1L || is_volatility(fit)) return(NULL)
+  if (n_predictors(fit) > 1L || is_volatility(fit) || isTRUE(fit$model$likelihood$truncated)) return(NULL)
   at <- response_given(at_mode(fit), c(-1, 0, 1, 2))
   if (isTRUE(all.equal(at, c(-1, 0, 1, 2), tolerance = 1e-12))) return("identity")
   if (all(is.finite(at)) && isTRUE(all.equal(at / at[2L], exp(c(-1, 0, 1, 2)), tolerance = 1e-12))) "log"

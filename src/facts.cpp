@@ -130,6 +130,8 @@ Rcpp::List likelihood_facts() {
       .column("divides_dispersion", [](const auto& l) { return l.divides_dispersion; })
       .column("latents", [](const auto& l) { return static_cast<int>(l.latents); })
       .column("classes", [](const auto& l) { return static_cast<int>(l.classes); })
+      .column("truncated", [](const auto& l) { return l.truncation != galvi::Truncation::refused; })
+      .column("truncated_concave", [](const auto& l) { return l.truncation == galvi::Truncation::concave; })
       .frame();
 }
 

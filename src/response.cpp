@@ -29,15 +29,15 @@ const std::map<std::string, Quantity>& quantities() {
   static const std::map<std::string, Quantity> table = {
       {"mean",
        [](const Likelihood& l, const Row& r) {
-         return predictive_mean(l, r.datum.size, r.mean, r.variance);
+         return predictive_mean(l, r.datum, r.mean, r.variance);
        }},
       {"mean_variance", [](const Likelihood& l,
                            const Row& r) {
-         return predictive_mean_variance(l, r.datum.size, r.mean, r.variance);
+         return predictive_mean_variance(l, r.datum, r.mean, r.variance);
        }},
       {"variance",
        [](const Likelihood& l, const Row& r) {
-         return predictive_variance(l, r.datum.size, r.mean, r.variance);
+         return predictive_variance(l, r.datum, r.mean, r.variance);
        }},
       {"log_density",
        [](const Likelihood& l, const Row& r) {
@@ -58,7 +58,7 @@ const std::map<std::string, Quantity>& quantities() {
        }},
       {"quantile",
        [](const Likelihood& l, const Row& r) {
-         return predictive_quantile(l, r.datum.size, r.mean, r.variance, r.probability);
+         return predictive_quantile(l, r.datum, r.mean, r.variance, r.probability);
        }},
   };
   return table;
@@ -71,14 +71,16 @@ const std::map<std::string, Quantity>& quantities() {
 // used by "log_density", "deviance" (with `mean` as eta), "cdf" and "upper" (the probability of more), probability by
 // "quantile". With
 // `censoring` (N x 3, the model list's) the log density is that of censored and truncated responses, with `counts`
-// (N x classes) that of counts of classes. NA in a row gives NA, and so does a mean or variance that is not finite.
+// (N x classes) that of counts of classes; `known` (N x 3) is the model list's. NA in a row gives NA, and so does a mean
+// or variance that is not finite.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper,
                                      Rcpp::NumericVector size, Rcpp::NumericVector y,
                                      Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what,
                                      Rcpp::NumericVector probability,
                                      Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue,
-                                     Rcpp::Nullable<Rcpp::NumericMatrix> counts = R_NilValue) {
+                                     Rcpp::Nullable<Rcpp::NumericMatrix> counts = R_NilValue,
+                                     Rcpp::Nullable<Rcpp::NumericMatrix> known = R_NilValue) {
   const auto quantity = quantities().find(what);
   if (quantity == quantities().end())
     throw std::invalid_argument("unknown predictive quantity \"" + what + "\"");
@@ -95,6 +97,9 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
       censoring.isNull() ? galvi::Matrix(0, 3) : galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
   if (censoring.isNotNull() && (range.rows() != N || range.cols() != 3))
     throw std::invalid_argument("censoring must be N x 3");
+  const galvi::Matrix facts = known.isNull() ? galvi::Matrix(0, 3) : galvi::from_r(Rcpp::NumericMatrix(known.get()));
+  if (known.isNotNull() && (facts.rows() != N || facts.cols() != 3))
+    throw std::invalid_argument("known must be N x 3");
   // a column for each row: one row's counts are together
   galvi::Matrix trials;
   if (counts.isNotNull()) {
@@ -113,6 +118,11 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
     }
     Row row{{at(y, n), at(size, n)}, m.data(), v.data(), at(probability, n)};
     if (range.rows() > 0) row.datum = {range(n, 0), at(size, n), range(n, 1), range(n, 2)};
+    if (facts.rows() > 0) {
+      row.datum.noise = facts(n, 0);
+      row.datum.entry = std::max(row.datum.entry, facts(n, 1));
+      row.datum.exit = facts(n, 2);
+    }
     if (trials.cols() > 0) row.datum.counts = trials.col(n).data();
     const bool missing = (row.datum.counts && !trials.col(n).allFinite()) || !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.datum.y) ||
                          std::isnan(row.datum.size) || std::isnan(row.datum.upper) ||

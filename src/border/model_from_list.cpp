@@ -180,6 +180,7 @@ LikelihoodSpec likelihood_from_list(const Rcpp::List& likelihood) {
                      has(likelihood, "functions") ? density_from_r(likelihood["functions"]) : nullptr};
   if (has(likelihood, "parts"))
     for (const auto& part : Rcpp::List(likelihood["parts"])) out.parts.push_back(likelihood_from_list(part));
+  out.truncated = has(likelihood, "truncated") && get<bool>(likelihood, "truncated");
   return out;
 }
 
@@ -266,7 +267,7 @@ void read(SEXP from, Eigen::MatrixXi& to) { to = position_matrix(from); }
 void check_responses(const Data& data, const Likelihood& likelihood, bool shares) {
   for (Index n = 0; n < data.y.size(); ++n) {
     const Likelihood& own = likelihood.mixed() ? likelihood.mixed()->part(data[n]) : likelihood;
-    const Support support = own.support(data.size[n]);
+    const Support support = own.support(data[n]);
     const double y = data.y[n];
     const bool any = !own.discrete() || (shares && own.takes_shares());
     if (y >= support.low && y <= support.high && (any || y == std::floor(y))) continue;

@@ -7,3 +7,4 @@
 #include "likelihood/plane_forms.cpp"
 #include "likelihood/registry.cpp"
 #include "likelihood/tilted.cpp"
+#include "likelihood/truncated.cpp"

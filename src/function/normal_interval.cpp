@@ -139,4 +139,12 @@ void log_normal_interval_derivatives(double a, double b, double eta, double out[
   tail_derivatives(tail_of(low, high, width), lower_end_nearer(low, high) ? 1.0 : -1.0, out);
 }
 
+void log_normal_share_derivatives(double a, double b, double eta, double out[5]) {
+  if (b == infinity) return log_normal_cdf_derivatives(eta - a, out);
+  if (a > -infinity) return log_normal_interval_derivatives(a, b, eta, out);
+  log_normal_cdf_derivatives(b - eta, out);
+  out[1] = -out[1];
+  out[3] = -out[3];
+}
+
 }  // namespace galvi

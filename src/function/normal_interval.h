@@ -8,5 +8,7 @@ namespace galvi {
 /// - eta: E t, Var t - 1 and the third and fourth cumulants.
 void log_normal_interval_derivatives(double a, double b, double eta, double out[5]);
 double log_normal_interval(double a, double b, double eta);
+/// The same derivatives where ends may be infinite, not both.
+void log_normal_share_derivatives(double a, double b, double eta, double out[5]);
 
 }  // namespace galvi

@@ -22,7 +22,7 @@ SiteResult exact(LatentGaussianModel& model, const std::optional<Sites>&, const 
     const Vector r = model.data().y - model.prior_mean().col(k);
     for (Index n = 0; n < N; ++n) {
       const double weight = model.data().weight[n], eta = model.prior_mean()(n, k);
-      const double noise = model.likelihood().conditional_variance(model.data().size[n], &eta);
+      const double noise = model.likelihood().conditional_variance(model.data()[n], &eta);
       lambda[n] = weight == 0 ? 0 : weight / noise;
     }
     double log_evidence;

@@ -33,7 +33,7 @@ std::string all_of(const Model& model) {
 // Refuses a gaussian whose variance is fixed at 0.
 std::string needs_noise(const Model& model) {
   const double eta = 0;
-  if (model.likelihood().conjugate() && model.likelihood().conditional_variance(1, &eta) == 0)
+  if (model.likelihood().conjugate() && model.likelihood().conditional_variance(Datum{}, &eta) == 0)
     return "without noise the posterior interpolates the response, and no bound is finite; use exact";
   return "";
 }

@@ -28,18 +28,18 @@ class Averaged final : public Likelihood {
   bool log_concave() const override { return likelihood_->log_concave(); }
   bool has_hyper() const override { return likelihood_->has_hyper(); }
   double starting_eta(const Datum& datum) const override { return likelihood_->starting_eta(datum); }
-  double conditional_mean(double size, const double* eta) const override {
-    return likelihood_->conditional_mean(size, eta);
+  double conditional_mean(const Datum& row, const double* eta) const override {
+    return likelihood_->conditional_mean(row, eta);
   }
-  double conditional_variance(double size, const double* eta) const override {
-    return likelihood_->conditional_variance(size, eta);
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    return likelihood_->conditional_variance(row, eta);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return likelihood_->conditional_cdf(datum, eta);
   }
   bool discrete() const override { return likelihood_->discrete(); }
   Index classes() const override { return likelihood_->classes(); }
-  Support support(double size) const override { return likelihood_->support(size); }
+  Support support(const Datum& row) const override { return likelihood_->support(row); }
 
  private:
   double spread_of(const Datum& datum) const { return spread_.size() > 0 ? spread_[datum.part] : 0.0; }

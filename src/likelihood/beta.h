@@ -89,10 +89,10 @@ class BetaResponse : public Likelihood {
     return 0.5 * (low + high);
   }
 
-  double conditional_mean(double /*size*/, const double* eta) const override {
+  double conditional_mean(const Datum& /*row*/, const double* eta) const override {
     return std::exp(log_sigmoid().value(*eta));
   }
-  double conditional_variance(double /*size*/, const double* eta) const override {
+  double conditional_variance(const Datum& /*row*/, const double* eta) const override {
     return std::exp(log_sigmoid().value(*eta) + log_sigmoid().value(-*eta)) / (1.0 + precision_);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
@@ -104,7 +104,8 @@ class BetaResponse : public Likelihood {
   }
   const StandardFunction* log_inverse_link() const override { return &log_sigmoid(); }
   bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {0.0, 1.0}; }
+  Truncation truncation() const override { return Truncation::possible; }
+  Support support(const Datum& /*row*/) const override { return {0.0, 1.0}; }
 
  protected:
   void set_precision(double precision, double log_precision) {

@@ -74,12 +74,12 @@ class BetaBinomialResponse : public Likelihood {
     return std::log((datum.y + 0.5) / (datum.size - datum.y + 0.5));
   }
 
-  double conditional_mean(double size, const double* eta) const override {
-    return size * std::exp(log_sigmoid().value(*eta));
+  double conditional_mean(const Datum& row, const double* eta) const override {
+    return row.size * std::exp(log_sigmoid().value(*eta));
   }
-  double conditional_variance(double size, const double* eta) const override {
-    return size * std::exp(log_sigmoid().value(*eta) + log_sigmoid().value(-*eta)) *
-           (1.0 + (size - 1.0) / (1.0 + precision_));
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    return row.size * std::exp(log_sigmoid().value(*eta) + log_sigmoid().value(-*eta)) *
+           (1.0 + (row.size - 1.0) / (1.0 + precision_));
   }
   // The sum with fewer terms.
   double conditional_cdf(const Datum& datum, const double* eta) const override {
@@ -93,7 +93,8 @@ class BetaBinomialResponse : public Likelihood {
   }
   const StandardFunction* log_inverse_link() const override { return &log_sigmoid(); }
   bool discrete() const override { return true; }
-  Support support(double size) const override { return {0.0, size}; }
+  Truncation truncation() const override { return Truncation::possible; }
+  Support support(const Datum& row) const override { return {0.0, row.size}; }
 
  protected:
   void set_precision(double precision, double log_precision) {

@@ -30,11 +30,11 @@ class Binomial : public Composed {
   }
   bool log_concave() const override { return true; }
 
-  double conditional_mean(double size, const double* eta) const override {
-    return size * std::exp(f_.value(*eta));
+  double conditional_mean(const Datum& row, const double* eta) const override {
+    return row.size * std::exp(f_.value(*eta));
   }
-  double conditional_variance(double size, const double* eta) const override {
-    return size * std::exp(f_.value(*eta) + log_complement(*eta));
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    return row.size * std::exp(f_.value(*eta) + log_complement(*eta));
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return binomial_cdf(datum.y, datum.size, std::exp(f_.value(*eta)), std::exp(log_complement(*eta)));
@@ -50,7 +50,8 @@ class Binomial : public Composed {
   }
   const StandardFunction* log_inverse_link() const override { return &f_; }
   bool discrete() const override { return true; }
-  Support support(double size) const override { return {0.0, size}; }
+  Truncation truncation() const override { return Truncation::possible; }
+  Support support(const Datum& row) const override { return {0.0, row.size}; }
 
  protected:
   /// log(1 - g(eta))

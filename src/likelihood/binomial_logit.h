@@ -16,6 +16,7 @@ class BinomialLogit final : public Binomial {
     log1p_exp_each(l);
     out = rows.constants.col(0).array() + y * x.min(0.0) - (size - y) * x.max(0.0) - size * l;
   }
+  Truncation truncation() const override { return Truncation::concave; }
   // The logit of the proportion with half a success and half a failure added.
   double starting_eta(const Datum& datum) const override {
     return std::log((datum.y + 0.5) / (datum.size - datum.y + 0.5));

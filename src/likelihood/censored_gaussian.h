@@ -19,8 +19,8 @@ class CensoredGaussian final : public CensoredNormal<IdentityLink> {
     if (datum.upper == infinity) return datum.y + sd();
     return datum.y == -infinity ? datum.upper - sd() : 0.5 * datum.y + 0.5 * datum.upper;
   }
-  double conditional_variance(double /*size*/, const double* /*eta*/) const override { return sd() * sd(); }
-  std::optional<double> predictive_noise(double, double, double) const override { return sd() * sd(); }
+  double conditional_variance(const Datum& /*row*/, const double* /*eta*/) const override { return sd() * sd(); }
+  std::optional<double> predictive_noise(const Datum&, double, double) const override { return sd() * sd(); }
   double scaled(double y) const override { return y; }
   double log_slope(double /*y*/) const override { return 0.0; }
 

@@ -95,7 +95,7 @@ class CensoredNormal : public Base {
     const double z = (scaled(datum.y) - mean) / std::hypot(sd_, std::sqrt(variance));
     return Tails{normal_cdf(z), normal_cdf(-z)};
   }
-  std::optional<double> predictive_quantile(double /*size*/, double mean, double variance,
+  std::optional<double> predictive_quantile(const Datum& /*row*/, double mean, double variance,
                                             double probability) const override {
     return response(mean + std::hypot(sd_, std::sqrt(variance)) * normal_quantile(probability));
   }
@@ -112,6 +112,16 @@ class CensoredNormal : public Base {
     return true;
   }
   bool has_hyper() const override { return parameter_.in_table(); }
+  Truncation truncation() const override { return Truncation::concave; }
+  // That of a response censored into the interval.
+  bool interval(const Datum& row, double eta, double out[5]) const override {
+    derivatives(within(row), eta, out);
+    return true;
+  }
+  bool add_interval_gradient(const Datum& row, double eta, double weight, VectorRef gradient) const override {
+    add_gradient(within(row), &eta, weight, gradient);
+    return true;
+  }
   virtual double scaled(double y) const = 0;  // s
   /// Neither censored nor truncated.
   bool plain(const Datum& datum) const { return !datum.censored() && !truncated(datum); }
@@ -127,6 +137,7 @@ class CensoredNormal : public Base {
 
  private:
   static constexpr double nearest_zero = 2.58;
+  Datum within(const Datum& row) const { return {std::max(row.entry, this->support(row).low), row.size, row.exit}; }
 
   /// A row in units of sd: its log density as a function of eta / sd.
   struct Row {

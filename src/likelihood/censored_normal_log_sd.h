@@ -32,11 +32,11 @@ class NormalBounds final : public Composed {
   }
   bool log_concave() const override { return true; }
   double starting_eta(const Datum&) const override { return low_ > -infinity ? low_ : high_; }
-  double conditional_mean(double, const double* eta) const override { return *eta; }
-  double conditional_variance(double, const double*) const override { return sd_ * sd_; }
+  double conditional_mean(const Datum&, const double* eta) const override { return *eta; }
+  double conditional_variance(const Datum&, const double*) const override { return sd_ * sd_; }
   double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
   bool discrete() const override { return false; }
-  Support support(double) const override { return {-infinity, infinity}; }
+  Support support(const Datum&) const override { return {-infinity, infinity}; }
 
  private:
   double low_, high_, sd_;

@@ -38,9 +38,9 @@ class ClassResponse : public Base {
 
   Index classes() const override { return classes_; }
   bool discrete() const override { return true; }
-  Support support(double /*size*/) const override { return {0.0, static_cast<double>(classes_ - 1)}; }
-  double conditional_mean(double /*size*/, const double* /*eta*/) const override { return refuse("mean"); }
-  double conditional_variance(double /*size*/, const double* /*eta*/) const override {
+  Support support(const Datum& /*row*/) const override { return {0.0, static_cast<double>(classes_ - 1)}; }
+  double conditional_mean(const Datum& /*row*/, const double* /*eta*/) const override { return refuse("mean"); }
+  double conditional_variance(const Datum& /*row*/, const double* /*eta*/) const override {
     return refuse("variance");
   }
   // In the order of the levels, for randomised quantile residuals.

@@ -57,8 +57,8 @@ class CumulativeLogit final : public Composed {
   double starting_eta(const Datum& datum) const override { return thresholds_.inside(datum); }
 
   Index classes() const override { return thresholds_.classes(); }
-  double conditional_mean(double /*size*/, const double* eta) const override { return moments(*eta).mean; }
-  double conditional_variance(double /*size*/, const double* eta) const override {
+  double conditional_mean(const Datum& /*row*/, const double* eta) const override { return moments(*eta).mean; }
+  double conditional_variance(const Datum& /*row*/, const double* eta) const override {
     return moments(*eta).variance;
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
@@ -72,7 +72,7 @@ class CumulativeLogit final : public Composed {
     f_.log_density(t - thresholds_.above({std::floor(datum.y), 1.0}), out);
   }
   bool discrete() const override { return true; }
-  Support support(double /*size*/) const override { return {0.0, static_cast<double>(classes() - 1)}; }
+  Support support(const Datum& /*row*/) const override { return {0.0, static_cast<double>(classes() - 1)}; }
 
  private:
   ClassMoments moments(double eta) const {

@@ -69,15 +69,15 @@ class CumulativeProbit final : public Likelihood {
   double starting_eta(const Datum& datum) const override { return thresholds_.inside(datum); }
 
   Index classes() const override { return thresholds_.classes(); }
-  double conditional_mean(double /*size*/, const double* eta) const override { return moments(*eta).mean; }
-  double conditional_variance(double /*size*/, const double* eta) const override {
+  double conditional_mean(const Datum& /*row*/, const double* eta) const override { return moments(*eta).mean; }
+  double conditional_variance(const Datum& /*row*/, const double* eta) const override {
     return moments(*eta).variance;
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return predictive_tails(datum, *eta, 0.0)->lower;
   }
   bool discrete() const override { return true; }
-  Support support(double /*size*/) const override { return {0.0, static_cast<double>(classes() - 1)}; }
+  Support support(const Datum& /*row*/) const override { return {0.0, static_cast<double>(classes() - 1)}; }
 
   // E Phi(b - eta) = Phi((b - mean) / sqrt(1 + variance))
   std::optional<double> predictive_log_density(const Datum& datum, double mean,

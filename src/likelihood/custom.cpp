@@ -38,7 +38,7 @@ double difference(int order, const ConstVectorRef& values, double step) {
 
 /// Errors name the user's function.
 NumericDistribution integrated(const VectorFunction& log_density, const Custom& custom, double centre) {
-  const Support support = custom.support(1.0);
+  const Support support = custom.support(Datum{});
   try {
     return NumericDistribution(log_density, support.low, support.high, custom.discrete(), centre);
   } catch (const std::domain_error& error) {
@@ -225,31 +225,31 @@ double Custom::mean_over_lattice(double mean, double variance, Function function
   return sum / mass;
 }
 
-double Custom::conditional_mean(double, const double* eta) const { return distribution(*eta, 0.0).mean(); }
-double Custom::conditional_variance(double, const double* eta) const {
+double Custom::conditional_mean(const Datum&, const double* eta) const { return distribution(*eta, 0.0).mean(); }
+double Custom::conditional_variance(const Datum&, const double* eta) const {
   return distribution(*eta, 0.0).variance();
 }
 double Custom::conditional_cdf(const Datum& datum, const double* eta) const {
   return distribution(*eta, 0.0).tails(datum.y).lower;
 }
-std::optional<double> Custom::predictive_mean(double, double mean, double variance) const {
+std::optional<double> Custom::predictive_mean(const Datum&, double mean, double variance) const {
   if (by_lattice(variance))
     return mean_over_lattice(mean, variance, [](const NumericDistribution& d) { return d.mean(); });
   return distribution(mean, variance).mean();
 }
-std::optional<double> Custom::predictive_mean_variance(double size, double mean, double variance) const {
+std::optional<double> Custom::predictive_mean_variance(const Datum& row, double mean, double variance) const {
   if (variance == 0.0) return 0.0;
   if (by_lattice(variance)) {
-    const double centre = *predictive_mean(size, mean, variance);
+    const double centre = *predictive_mean(row, mean, variance);
     return mean_over_lattice(mean, variance, [&](const NumericDistribution& d) {
       return (d.mean() - centre) * (d.mean() - centre);
     });
   }
   constexpr double reach = 7.5, step = 0.75;
   const double sd = std::sqrt(variance);
-  double mass = 0.0, first = 0.0, second = 0.0, centre = conditional_mean(1.0, &mean);
+  double mass = 0.0, first = 0.0, second = 0.0, centre = conditional_mean(row, &mean);
   for (double t = -reach; t <= reach; t += step) {
-    const double eta = mean + sd * t, weight = std::exp(-0.5 * t * t), m = conditional_mean(1.0, &eta) - centre;
+    const double eta = mean + sd * t, weight = std::exp(-0.5 * t * t), m = conditional_mean(row, &eta) - centre;
     mass += weight;
     first += weight * m;
     second += weight * m * m;
@@ -257,16 +257,16 @@ std::optional<double> Custom::predictive_mean_variance(double size, double mean,
   first /= mass;
   return second / mass - first * first;
 }
-std::optional<double> Custom::predictive_noise(double size, double mean, double variance) const {
+std::optional<double> Custom::predictive_noise(const Datum& row, double mean, double variance) const {
   if (by_lattice(variance))
     return mean_over_lattice(mean, variance, [](const NumericDistribution& d) { return d.variance(); });
-  return distribution(mean, variance).variance() - *predictive_mean_variance(size, mean, variance);
+  return distribution(mean, variance).variance() - *predictive_mean_variance(row, mean, variance);
 }
 std::optional<Tails> Custom::predictive_tails(const Datum& datum, double mean, double variance) const {
   const auto tails = distribution(mean, variance).tails(datum.y);
   return Tails{tails.lower, tails.upper};
 }
-std::optional<double> Custom::predictive_quantile(double, double mean, double variance,
+std::optional<double> Custom::predictive_quantile(const Datum&, double mean, double variance,
                                                   double probability) const {
   if (probability <= 0.0) return support_.low;
   if (probability >= 1.0) return support_.high;

@@ -71,16 +71,16 @@ class Custom final : public Likelihood {
   bool log_concave() const override { return log_concave_; }
   double starting_eta(const Datum& datum) const override;
   bool discrete() const override { return discrete_; }
-  Support support(double /*size*/) const override { return support_; }
+  Support support(const Datum& /*row*/) const override { return support_; }
 
-  double conditional_mean(double size, const double* eta) const override;
-  double conditional_variance(double size, const double* eta) const override;
+  double conditional_mean(const Datum& row, const double* eta) const override;
+  double conditional_variance(const Datum& row, const double* eta) const override;
   double conditional_cdf(const Datum& datum, const double* eta) const override;
-  std::optional<double> predictive_mean(double size, double mean, double variance) const override;
-  std::optional<double> predictive_mean_variance(double size, double mean, double variance) const override;
-  std::optional<double> predictive_noise(double size, double mean, double variance) const override;
+  std::optional<double> predictive_mean(const Datum& row, double mean, double variance) const override;
+  std::optional<double> predictive_mean_variance(const Datum& row, double mean, double variance) const override;
+  std::optional<double> predictive_noise(const Datum& row, double mean, double variance) const override;
   std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override;
-  std::optional<double> predictive_quantile(double size, double mean, double variance,
+  std::optional<double> predictive_quantile(const Datum& row, double mean, double variance,
                                             double probability) const override;
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override;

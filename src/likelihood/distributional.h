@@ -120,17 +120,17 @@ class PredictedParameter : public Distributional {
   double log_density(const Datum& datum, const double* eta) const override {
     return given(eta[last()])->log_density(datum, eta);
   }
-  double conditional_mean(double size, const double* eta) const override {
-    return given(eta[last()])->conditional_mean(size, eta);
+  double conditional_mean(const Datum& row, const double* eta) const override {
+    return given(eta[last()])->conditional_mean(row, eta);
   }
-  double conditional_variance(double size, const double* eta) const override {
-    return given(eta[last()])->conditional_variance(size, eta);
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    return given(eta[last()])->conditional_variance(row, eta);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return given(eta[last()])->conditional_cdf(datum, eta);
   }
   bool discrete() const override { return given(0.0)->discrete(); }
-  Support support(double size) const override { return given(0.0)->support(size); }
+  Support support(const Datum& row) const override { return given(0.0)->support(row); }
 };
 
 }  // namespace galvi

@@ -76,8 +76,8 @@ class DoubleExponential : public IdentityLink {
   double starting_eta(const Datum& datum) const override { return datum.y; }
   std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
-  double conditional_mean(double /*size*/, const double* eta) const override { return *eta + mean_noise(); }
-  double conditional_variance(double /*size*/, const double* /*eta*/) const override {
+  double conditional_mean(const Datum& /*row*/, const double* eta) const override { return *eta + mean_noise(); }
+  double conditional_variance(const Datum& /*row*/, const double* /*eta*/) const override {
     return 1.0 / (above_ * above_) + 1.0 / (below_ * below_);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
@@ -85,11 +85,11 @@ class DoubleExponential : public IdentityLink {
     return r < 0.0 ? share_below_ * std::exp(below_ * r) : 1.0 - share_above() * std::exp(-above_ * r);
   }
 
-  std::optional<double> predictive_mean(double /*size*/, double mean, double /*variance*/) const override {
+  std::optional<double> predictive_mean(const Datum& /*row*/, double mean, double /*variance*/) const override {
     return mean + mean_noise();
   }
-  std::optional<double> predictive_noise(double size, double mean, double /*variance*/) const override {
-    return conditional_variance(size, &mean);
+  std::optional<double> predictive_noise(const Datum& row, double mean, double /*variance*/) const override {
+    return conditional_variance(row, &mean);
   }
   // Below y the density of eta is that of N(mean + a variance, variance) and above it that of
   // N(mean - b variance, variance), the rates times the weight, each cut off at y.

@@ -5,6 +5,7 @@
 
 #include "function/elementwise.h"
 #include "function/normal.h"
+#include "likelihood/interval.h"
 #include "likelihood/log_link.h"
 #include "numeric/special_functions.h"
 
@@ -80,8 +81,8 @@ class GammaResponse : public LogLink<Likelihood> {
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
   std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
-  double conditional_variance(double size, const double* eta) const override {
-    return std::exp(2.0 * *eta) / (size * shape_);
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    return std::exp(2.0 * *eta) / (row.size * shape_);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     const double a = shape(datum);
@@ -97,10 +98,24 @@ class GammaResponse : public LogLink<Likelihood> {
     out[2] = l[2];
   }
   bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {0.0, infinity}; }
+  Truncation truncation() const override { return Truncation::possible; }
+  bool interval(const Datum& row, double eta, double out[5]) const override {
+    const auto tails = [&](double y) {
+      const double a = shape(row), x = a * std::exp(std::log(y) - eta);
+      return Tails{lower_gamma(a, x), upper_gamma(a, x)};
+    };
+    const auto flux = [&](double y, double g[4]) {
+      double l[5];
+      derivatives(row.at_any(y), eta, l);
+      g[0] = std::log(y) + l[0];
+      std::copy(l + 1, l + 4, g + 1);
+    };
+    return interval_by_flux(std::max(row.entry, 0.0), row.exit, support(row), tails, flux, out);
+  }
+  Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_noise(double size, double mean, double variance) const override {
-    return std::exp(2.0 * (mean + variance)) / (size * shape_);
+  std::optional<double> predictive_noise(const Datum& row, double mean, double variance) const override {
+    return std::exp(2.0 * (mean + variance)) / (row.size * shape_);
   }
 
  protected:

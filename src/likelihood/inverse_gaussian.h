@@ -79,8 +79,8 @@ class InverseGaussian final : public LogLink<Likelihood> {
   double starting_eta(const Datum& datum) const override { return std::log(datum.y); }
   std::optional<double> mode(const Datum& datum) const override { return starting_eta(datum); }
 
-  double conditional_variance(double size, const double* eta) const override {
-    return phi(size) * std::exp(3.0 * *eta);
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    return phi(row.size) * std::exp(3.0 * *eta);
   }
   // Phi(z (x - 1)) + exp(2 / (phi mean)) Phi(-z (x + 1)), x = y / mean, z = 1 / sqrt(phi y): with Mills' ratio
   // R the second term is phi(z (x - 1)) R(z (x + 1)).
@@ -92,10 +92,11 @@ class InverseGaussian final : public LogLink<Likelihood> {
     return std::min(1.0, normal_cdf(at) + std::exp(log_mills_ratio(far) - 0.5 * at * at - log_sqrt_2pi));
   }
   bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {0.0, infinity}; }
+  Truncation truncation() const override { return Truncation::possible; }
+  Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_noise(double size, double mean, double variance) const override {
-    return phi(size) * std::exp(3.0 * mean + 4.5 * variance);
+  std::optional<double> predictive_noise(const Datum& row, double mean, double variance) const override {
+    return phi(row.size) * std::exp(3.0 * mean + 4.5 * variance);
   }
 
   // d log p / d dispersion = (2 w (exp(d) - 1)^2 - 1) / (2 dispersion)

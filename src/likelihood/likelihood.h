@@ -1,6 +1,7 @@
 // The likelihood axis: p(y | eta), mathematics only.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,15 +18,31 @@ namespace galvi {
 /// One response. `size` is how many trials y counts in a binomial likelihood; how many measurements it is the
 /// mean of (any positive number) where a likelihood divides its dispersion by that, see divides_dispersion();
 /// and 1 elsewhere. For a response with classes y is the class, 0, 1, .. A censored response is known to lie
-/// in (y, upper], and a truncated one was observed only because it exceeds `entry`.
+/// in (y, upper], and a truncated one was observed only because it lies in (entry, exit]. `noise` is a known variance,
+/// beside that of the likelihood.
 struct Datum {
-  double y;
-  double size;
+  double y = 0.0;
+  double size = 1.0;
   double upper = y;
-  double entry = -infinity;
+  double entry = -infinity, exit = infinity;
+  double noise = 0.0;
   const double* counts = nullptr;  // trials of each class, `size` in all; null if the response is one class
   Index part = 0;  // which of the parts that a likelihood consists of is its own (likelihood/mixed.h, averaged.h)
   bool censored() const { return upper > y; }
+  /// Another response of the same row.
+  Datum at(double response) const {
+    Datum out = *this;
+    out.y = out.upper = response;
+    return out;
+  }
+  bool truncated() const { return entry > -infinity || exit < infinity; }
+  /// That response if all there are had been observed.
+  Datum at_any(double response) const {
+    Datum out = at(response);
+    out.entry = -infinity;
+    out.exit = infinity;
+    return out;
+  }
 };
 
 /// All responses; `weight` multiplies the log likelihood of its row.
@@ -34,6 +51,7 @@ struct Data {
   Vector size;
   Vector weight;
   Matrix censoring = {};  // y, upper and entry, N x 3; empty where no response is censored or truncated
+  Matrix known = {};      // noise, entry and exit, N x 3; empty where these are 0 and infinite
   /// N x classes; empty unless responses are counts of classes.
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> counts = {};
   Eigen::VectorXi part = {};  // empty for a likelihood of one part
@@ -45,12 +63,18 @@ struct Data {
     f("size", data.size...);
     f("weights", data.weight...);
     f("censoring", data.censoring...);
+    f("known", data.known...);
     f("counts", data.counts...);
     f("part", data.part...);
   }
   Datum operator[](Index n) const {
     Datum out{y[n], size[n]};
     if (censoring.rows() > 0) out = {censoring(n, 0), size[n], censoring(n, 1), censoring(n, 2)};
+    if (known.rows() > 0) {
+      out.noise = known(n, 0);
+      out.entry = std::max(out.entry, known(n, 1));
+      out.exit = known(n, 2);
+    }
     if (counts.rows() > 0) out.counts = counts.data() + n * counts.cols();
     if (part.size() > 0) out.part = part[n];
     return out;
@@ -83,6 +107,7 @@ struct LikelihoodSpec {
   std::map<std::string, double> constants;
   std::shared_ptr<const DensityFunctions> functions = nullptr;
   std::vector<LikelihoodSpec> parts = {};  // of a mixed one
+  bool truncated = false;                  // likelihood/truncated.h
 };
 
 /// E_q[log p(y | eta)] under eta ~ N(mean, variance) and its derivatives in mean (m) and variance (v).
@@ -162,6 +187,10 @@ struct Crossing {
   double left = 1.0, right = 0.0;
 };
 
+/// Whether there is a likelihood of responses that are observed in an interval only (likelihood/truncated.h), and
+/// whether it is log-concave, as where eta is the natural parameter of an exponential family.
+enum class Truncation { refused, possible, concave };
+
 /// eta is the centre of a response that is normal given a random precision: y | eta, tau ~ N(eta,
 /// squared_scale / tau), tau ~ Gamma(shape, rate = shape).
 struct NormalMixture {
@@ -186,14 +215,14 @@ class Likelihood {
   virtual bool log_concave() const = 0;
   /// A finite value of eta that fits this datum alone, to start inference from. K = 1.
   virtual double starting_eta(const Datum& datum) const = 0;
-  /// E[y | eta] and Var[y | eta] of a new response of this `size` (see Datum), where y is a number.
-  virtual double conditional_mean(double size, const double* eta) const = 0;
-  virtual double conditional_variance(double size, const double* eta) const = 0;
+  /// E[y | eta] and Var[y | eta] of a new response of this row, of which all but y is used, where y is a number.
+  virtual double conditional_mean(const Datum& row, const double* eta) const = 0;
+  virtual double conditional_variance(const Datum& row, const double* eta) const = 0;
   /// P(Y <= y | eta). Predictive probabilities are means of it by quadrature that expects it to be monotone
   /// in eta; a likelihood of which it is not (as of an angle) offers predictive_tails() too.
   virtual double conditional_cdf(const Datum& datum, const double* eta) const = 0;
   virtual bool discrete() const = 0;
-  virtual Support support(double size) const = 0;
+  virtual Support support(const Datum& row) const = 0;
 
   // The same of many rows, as sums over rows at many points of eta and the parameters need it.
   /// Some rows, at most PreparedRows::most, for the functions below. Valid for any hyperparameters.
@@ -278,6 +307,17 @@ class Likelihood {
     return std::nullopt;
   }
 
+  // Responses that are observed only if they lie in (entry, exit] of their row.   K = 1
+  virtual Truncation truncation() const { return Truncation::refused; }
+  /// d^k log P(entry < Y <= exit | eta) / d eta^k, k = 0..4, where that is quicker than adding up densities; false
+  /// where it is not, or would lose digits.
+  virtual bool interval(const Datum& /*row*/, double /*eta*/, double /*out*/[5]) const { return false; }
+  /// gradient[h] += weight d log P(entry < Y <= exit | eta) / d hyper_h, likewise.
+  virtual bool add_interval_gradient(const Datum& /*row*/, double /*eta*/, double /*weight*/,
+                                     VectorRef /*gradient*/) const {
+    return false;
+  }
+
   // What kind of response it is.
   /// Several latents are linear predictors of as many parameters (likelihood/distributional.h); null elsewhere,
   /// where several are those of classes.
@@ -303,7 +343,7 @@ class Likelihood {
   /// themselves.
   virtual std::optional<Crossing> crossing(const Datum&) const { return std::nullopt; }
   virtual void crossing_density(const Datum&, double /*t*/, double /*out*/[3]) const {}
-  virtual std::optional<NormalMixture> normal_mixture() const { return std::nullopt; }
+  virtual std::optional<NormalMixture> normal_mixture(const Datum&) const { return std::nullopt; }
   /// f where E[y | eta] = size exp(f(eta)) and size - E[y | eta] = size exp(f(-eta)): small means keep their
   /// digits.
   virtual const StandardFunction* log_inverse_link() const { return nullptr; }
@@ -312,20 +352,20 @@ class Likelihood {
   virtual std::optional<double> predictive_log_mean(double /*mean*/, double /*variance*/) const {
     return std::nullopt;
   }
-  virtual std::optional<double> predictive_mean(double /*size*/, double /*mean*/, double /*variance*/) const {
+  virtual std::optional<double> predictive_mean(const Datum& /*row*/, double /*mean*/, double /*variance*/) const {
     return std::nullopt;
   }
   /// Var(E[y | eta]).
-  virtual std::optional<double> predictive_mean_variance(double, double, double) const {
+  virtual std::optional<double> predictive_mean_variance(const Datum&, double, double) const {
     return std::nullopt;
   }
   /// E[Var[y | eta]].
-  virtual std::optional<double> predictive_noise(double, double, double) const { return std::nullopt; }
+  virtual std::optional<double> predictive_noise(const Datum&, double, double) const { return std::nullopt; }
   virtual std::optional<double> predictive_log_density(const Datum&, double, double) const {
     return std::nullopt;
   }
   virtual std::optional<Tails> predictive_tails(const Datum&, double, double) const { return std::nullopt; }
-  virtual std::optional<double> predictive_quantile(double, double, double, double) const {
+  virtual std::optional<double> predictive_quantile(const Datum&, double, double, double) const {
     return std::nullopt;
   }
 };
@@ -343,6 +383,7 @@ struct LikelihoodFacts {
   bool separable;
   bool divides_dispersion;
   Index latents, classes;  // of the example; classes are 0 where the response is a number
+  Truncation truncation;
 };
 std::vector<LikelihoodFacts> likelihood_facts();
 

@@ -1,6 +1,7 @@
 // Positive responses that eta scales, as in accelerated failure times.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "likelihood/likelihood.h"
@@ -18,12 +19,12 @@ class LogScale : public Base {
     return (std::log(typical(datum)) - log_unit()) / power();
   }
   bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {0.0, infinity}; }
+  Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
-  double conditional_mean(double /*size*/, const double* eta) const override {
+  double conditional_mean(const Datum& /*row*/, const double* eta) const override {
     return std::exp(log_unit() + power() * *eta + log_moment(1));
   }
-  double conditional_variance(double /*size*/, const double* eta) const override {
+  double conditional_variance(const Datum& /*row*/, const double* eta) const override {
     return scaled_variance(log_unit() + power() * *eta);
   }
   // P(Y <= y | eta) is the likelihood of a response that is only known not to exceed y.
@@ -42,20 +43,21 @@ class LogScale : public Base {
     out[2] = l[2];
   }
 
+  Truncation truncation() const override { return Truncation::possible; }
   std::optional<double> predictive_log_mean(double mean, double variance) const override {
     return log_unit() + power() * (mean + 0.5 * power() * variance) + log_moment(1);
   }
-  std::optional<double> predictive_mean(double /*size*/, double mean, double variance) const override {
+  std::optional<double> predictive_mean(const Datum& /*row*/, double mean, double variance) const override {
     return std::exp(*predictive_log_mean(mean, variance));
   }
   // Var exp(eta) = exp(2 mean + 2 variance) (1 - exp(-variance)), here of power eta
-  std::optional<double> predictive_mean_variance(double /*size*/, double mean,
+  std::optional<double> predictive_mean_variance(const Datum& /*row*/, double mean,
                                                  double variance) const override {
     if (variance == 0.0) return 0.0;
     const double v = power() * power() * variance;
     return std::exp(2.0 * (log_unit() + power() * mean + v + log_moment(1))) * -std::expm1(-v);
   }
-  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
+  std::optional<double> predictive_noise(const Datum& /*row*/, double mean, double variance) const override {
     return scaled_variance(log_unit() + power() * (mean + power() * variance));
   }
   std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
@@ -64,6 +66,8 @@ class LogScale : public Base {
   }
 
  protected:
+  /// A time that is known to lie between the ends of its row.
+  static Datum within(const Datum& row) { return {std::max(row.entry, 0.0), row.size, row.exit}; }
   /// log E T^p, p = 1 or 2: infinite where there is none.
   virtual double log_moment(int p) const = 0;
   virtual double power() const { return 1.0; }

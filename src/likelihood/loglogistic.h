@@ -75,6 +75,15 @@ class Loglogistic final : public LogScale<Composed> {
     gradient[parameter_.position()] += slope;
   }
   bool has_hyper() const override { return parameter_.in_table(); }
+  // That of a response censored into the interval.
+  bool interval(const Datum& row, double eta, double out[5]) const override {
+    derivatives(within(row), eta, out);
+    return true;
+  }
+  bool add_interval_gradient(const Datum& row, double eta, double weight, VectorRef gradient) const override {
+    add_gradient(within(row), &eta, weight, gradient);
+    return true;
+  }
   Smoothness smoothness() const override { return {f_.smoothness().width / shape_, 0.0}; }
   bool signed_weights() const override { return truncated_; }
   bool log_concave() const override { return !truncated_; }

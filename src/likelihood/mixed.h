@@ -52,10 +52,10 @@ class Mixed final : public Likelihood {
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return part(datum).conditional_cdf(datum, eta);
   }
-  double conditional_mean(double, const double*) const override { refuse(); }
-  double conditional_variance(double, const double*) const override { refuse(); }
+  double conditional_mean(const Datum&, const double*) const override { refuse(); }
+  double conditional_variance(const Datum&, const double*) const override { refuse(); }
   bool discrete() const override { return all(&Likelihood::discrete); }
-  Support support(double) const override { return {-infinity, infinity}; }
+  Support support(const Datum&) const override { return {-infinity, infinity}; }
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     part(datum).add_gradient(datum, eta, weight, gradient);
   }

@@ -67,7 +67,7 @@ class NegativeBinomialResponse : public LogLink<Composed> {
     return std::nullopt;
   }
 
-  double conditional_variance(double /*size*/, const double* eta) const override {
+  double conditional_variance(const Datum& /*row*/, const double* eta) const override {
     return std::exp(*eta) + std::exp(2.0 * *eta) / size_;
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
@@ -85,9 +85,10 @@ class NegativeBinomialResponse : public LogLink<Composed> {
     out[2] = l[2];
   }
   bool discrete() const override { return true; }
-  Support support(double /*size*/) const override { return {0.0, infinity}; }
+  Truncation truncation() const override { return Truncation::possible; }
+  Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
+  std::optional<double> predictive_noise(const Datum& /*row*/, double mean, double variance) const override {
     return std::exp(mean + 0.5 * variance) + std::exp(2.0 * (mean + variance)) / size_;
   }
 

@@ -75,7 +75,7 @@ class Poisson final : public LogLink<Likelihood> {
     return std::nullopt;
   }
 
-  double conditional_variance(double /*size*/, const double* eta) const override { return std::exp(*eta); }
+  double conditional_variance(const Datum& /*row*/, const double* eta) const override { return std::exp(*eta); }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return poisson_cdf(datum.y, std::exp(*eta));
   }
@@ -90,10 +90,11 @@ class Poisson final : public LogLink<Likelihood> {
   }
   bool discrete() const override { return true; }
   bool takes_shares() const override { return true; }
-  Support support(double /*size*/) const override { return {0.0, infinity}; }
+  Truncation truncation() const override { return Truncation::concave; }
+  Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
-  std::optional<double> predictive_noise(double size, double mean, double variance) const override {
-    return predictive_mean(size, mean, variance);
+  std::optional<double> predictive_noise(const Datum& row, double mean, double variance) const override {
+    return predictive_mean(row, mean, variance);
   }
 };
 

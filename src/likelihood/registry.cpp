@@ -36,6 +36,7 @@
 #include "likelihood/student.h"
 #include "likelihood/student_log_scale.h"
 #include "likelihood/zeros.h"
+#include "likelihood/truncated.h"
 #include "likelihood/tweedie.h"
 #include "likelihood/tweedie_log_dispersion.h"
 #include "likelihood/von_mises.h"
@@ -72,7 +73,7 @@ std::unique_ptr<Likelihood> with_zeros(const LikelihoodSpec& spec) {
 const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
       {"gaussian", {"gaussian", {{"variance", {0}}}, {}}, from_spec<Gaussian>},
-      {"gaussian_log_sd", {"gaussian_log_sd", {}, {}}, plain<GaussianLogSd>},
+      {"gaussian_log_sd", {"gaussian_log_sd", {}, {}}, from_spec<GaussianLogSd>},
       {"student_log_scale", {"student_log_scale", {{"df", {0}}}, {}}, from_spec<StudentLogScale>},
       {"student_log_scale_log_df", {"student_log_scale_log_df", {}, {}}, plain<StudentLogScaleLogDf>},
       {"laplace_log_scale", {"laplace_log_scale", {}, {}}, from_spec<LaplaceLogScale>},
@@ -143,7 +144,10 @@ std::unique_ptr<Likelihood> make_likelihood(const LikelihoodSpec& spec) {
   }
   std::string known;
   for (const Entry& entry : registry()) {
-    if (entry.type == spec.type) return entry.make(spec);
+    if (entry.type == spec.type) {
+      auto made = entry.make(spec);
+      return spec.truncated ? std::make_unique<Truncated>(std::move(made)) : std::move(made);
+    }
     known += (known.empty() ? "" : ", ") + entry.type;
   }
   throw std::invalid_argument("unknown likelihood \"" + spec.type + "\"; known are " + known);
@@ -155,7 +159,8 @@ std::vector<LikelihoodFacts> likelihood_facts() {
     const auto likelihood = entry.make(entry.example);
     facts.push_back({entry.type, entry.example, likelihood->log_concave(), likelihood->conjugate(),
                      likelihood->has_closed_form(), likelihood->discrete(), likelihood->separable(),
-                     likelihood->divides_dispersion(), likelihood->latents(), likelihood->classes()});
+                     likelihood->divides_dispersion(), likelihood->latents(), likelihood->classes(),
+                     likelihood->latents() == 1 ? likelihood->truncation() : Truncation::refused});
   }
   return facts;
 }

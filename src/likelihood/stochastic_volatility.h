@@ -58,8 +58,8 @@ class StochasticVolatility final : public Likelihood {
     return datum.y == 0.0 ? 0.0 : 2.0 * std::log(std::fabs(datum.y));
   }
 
-  double conditional_mean(double /*size*/, const double* /*eta*/) const override { return 0.0; }
-  double conditional_variance(double /*size*/, const double* eta) const override { return std::exp(*eta); }
+  double conditional_mean(const Datum& /*row*/, const double* /*eta*/) const override { return 0.0; }
+  double conditional_variance(const Datum& /*row*/, const double* eta) const override { return std::exp(*eta); }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return normal_cdf(datum.y == 0.0 ? 0.0 : datum.y * std::exp(-0.5 * *eta));
   }
@@ -76,15 +76,15 @@ class StochasticVolatility final : public Likelihood {
     out[2] = l[2];
   }
   bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {-infinity, infinity}; }
+  Support support(const Datum& /*row*/) const override { return {-infinity, infinity}; }
 
   std::optional<Tails> predictive_tails(const Datum& datum, double, double) const override {
     if (datum.y == 0.0) return Tails{0.5, 0.5};
     return std::nullopt;
   }
-  std::optional<double> predictive_mean(double, double, double) const override { return 0.0; }
-  std::optional<double> predictive_mean_variance(double, double, double) const override { return 0.0; }
-  std::optional<double> predictive_noise(double /*size*/, double mean, double variance) const override {
+  std::optional<double> predictive_mean(const Datum&, double, double) const override { return 0.0; }
+  std::optional<double> predictive_mean_variance(const Datum&, double, double) const override { return 0.0; }
+  std::optional<double> predictive_noise(const Datum& /*row*/, double mean, double variance) const override {
     return std::exp(mean + 0.5 * variance);
   }
 

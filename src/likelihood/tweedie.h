@@ -56,8 +56,8 @@ class Tweedie final : public LogLink<Likelihood> {
     return std::clamp(std::log(0.5 * up_ * phi(datum.size)) / up_, -30.0, 30.0);
   }
 
-  double conditional_variance(double size, const double* eta) const override {
-    return phi(size) * std::exp(power_ * *eta);
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    return phi(row.size) * std::exp(power_ * *eta);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     if (datum.y < 0.0) return 0.0;
@@ -67,11 +67,11 @@ class Tweedie final : public LogLink<Likelihood> {
     return compound_poisson_cdf(datum.y > 0.0 ? datum.y / scale : 0.0, rate, up_ / down_);
   }
   bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {0.0, infinity}; }
+  Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
   bool mass_at_lowest() const override { return true; }
 
-  std::optional<double> predictive_noise(double size, double mean, double variance) const override {
-    return phi(size) * std::exp(power_ * (mean + 0.5 * power_ * variance));
+  std::optional<double> predictive_noise(const Datum& row, double mean, double variance) const override {
+    return phi(row.size) * std::exp(power_ * (mean + 0.5 * power_ * variance));
   }
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {

@@ -81,22 +81,22 @@ class VonMises final : public Likelihood {
   }
   bool has_hyper() const override { return true; }
 
-  double conditional_mean(double /*size*/, const double* eta) const override { return direction(*eta); }
-  double conditional_variance(double /*size*/, const double* /*eta*/) const override { return variance_of(0.0); }
+  double conditional_mean(const Datum& /*row*/, const double* eta) const override { return direction(*eta); }
+  double conditional_variance(const Datum& /*row*/, const double* /*eta*/) const override { return variance_of(0.0); }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     return tails(datum.y, *eta, 0.0).lower;
   }
   bool discrete() const override { return false; }
-  Support support(double /*size*/) const override { return {-pi, pi}; }
+  Support support(const Datum& /*row*/) const override { return {-pi, pi}; }
 
-  std::optional<double> predictive_mean(double /*size*/, double mean, double /*variance*/) const override {
+  std::optional<double> predictive_mean(const Datum& /*row*/, double mean, double /*variance*/) const override {
     return direction(mean);
   }
   // Of the deviation of eta from its mean direction; the noise is what the response's has more.
-  std::optional<double> predictive_mean_variance(double /*size*/, double, double variance) const override {
+  std::optional<double> predictive_mean_variance(const Datum& /*row*/, double, double variance) const override {
     return eta_variance(variance);
   }
-  std::optional<double> predictive_noise(double /*size*/, double, double variance) const override {
+  std::optional<double> predictive_noise(const Datum& /*row*/, double, double variance) const override {
     return variance_of(variance) - eta_variance(variance);
   }
   std::optional<double> predictive_log_density(const Datum& datum, double mean, double variance) const override {

@@ -117,6 +117,15 @@ class Weibull final : public LogScale<Composed> {
     gradient[parameter_.position()] += slope;
   }
   bool has_hyper() const override { return parameter_.in_table(); }
+  // That of a response censored into the interval.
+  bool interval(const Datum& row, double eta, double out[5]) const override {
+    derivatives(within(row), eta, out);
+    return true;
+  }
+  bool add_interval_gradient(const Datum& row, double eta, double weight, VectorRef gradient) const override {
+    add_gradient(within(row), &eta, weight, gradient);
+    return true;
+  }
   Smoothness smoothness() const override {
     const double size = std::fabs(slope_);
     return {f_.smoothness().width / size, size};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "likelihood/distributional.h"
+#include "likelihood/interval.h"
 
 namespace galvi {
 
@@ -19,10 +20,8 @@ class ZeroTruncation final : public Likelihood {
 
   double log_density(const Datum& datum, const double* eta) const override {
     return first_term_suffices(datum, *eta) ? first_term(datum, *eta)
-                                            : value(-base_->log_density({0.0, datum.size}, eta));
+                                            : -log_complement(base_->log_density({0.0, datum.size}, eta));
   }
-  // With q = exp(-L) / (1 - exp(-L)) the derivatives of log(1 - exp(-L)) in L are q, -q (1 + q),
-  // q (1 + q) (1 + 2 q), -q (1 + q) (1 + 6 q + 6 q^2).
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     std::fill(out, out + 5, 0.0);
     if (first_term_suffices(datum, eta)) {
@@ -32,16 +31,9 @@ class ZeroTruncation final : public Likelihood {
     }
     double zero[5];
     base_->derivatives({0.0, datum.size}, eta, zero);
-    const double L = -zero[0], L1 = -zero[1], L2 = -zero[2], L3 = -zero[3], L4 = -zero[4];
-    if (L > nothing_left) return;
-    out[0] = value(L);
-    const double q = 1.0 / std::expm1(L), g2 = -q * (1.0 + q);
-    const double g3 = -g2 * (1.0 + 2.0 * q), g4 = g2 * (1.0 + 6.0 * q * (1.0 + q));
-    out[1] = -q * L1;
-    out[2] = -(q * L2 + g2 * L1 * L1);
-    out[3] = -(q * L3 + 3.0 * g2 * L1 * L2 + g3 * L1 * L1 * L1);
-    out[4] = -(q * L4 + g2 * (4.0 * L1 * L3 + 3.0 * L2 * L2) + 6.0 * g3 * L1 * L1 * L2 +
-               g4 * L1 * L1 * L1 * L1);
+    if (-zero[0] > nothing_left) return;
+    log_complement_derivatives(zero, out);
+    for (int k = 0; k < 5; ++k) out[k] = -out[k];
   }
   // Singular where L = 2 pi i k, k = 1, 2, .., at a distance of pi / 2 and more from the real line, and where the
   // base is. Beyond k = 7 exp(-L) is negligible.
@@ -63,17 +55,14 @@ class ZeroTruncation final : public Likelihood {
   bool log_concave() const override { return false; }
 
   double starting_eta(const Datum&) const override { return 0.0; }
-  double conditional_mean(double, const double*) const override { return 0.0; }
-  double conditional_variance(double, const double*) const override { return 0.0; }
+  double conditional_mean(const Datum&, const double*) const override { return 0.0; }
+  double conditional_variance(const Datum&, const double*) const override { return 0.0; }
   double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
   bool discrete() const override { return true; }
-  Support support(double) const override { return {0.0, infinity}; }
+  Support support(const Datum&) const override { return {0.0, infinity}; }
 
  private:
   static constexpr double nothing_left = 700.0;
-  static double value(double L) {
-    return -(L < 0.693 ? std::log(-std::expm1(-L)) : std::log1p(-std::exp(-L)));
-  }
   static double first_term(const Datum& datum, double eta) { return -eta - std::log(datum.size); }
   // Far to the left of where the base bends, L is size exp(eta), and so small that log(1 - exp(-L)) is log L.
   bool first_term_suffices(const Datum& datum, double eta) const {
@@ -109,14 +98,14 @@ class ZeroTruncated final : public Likelihood {
   double starting_eta(const Datum& datum) const override { return base_->starting_eta(datum); }
 
   // Where 1 - exp(-L) underflows, y is 1.
-  double conditional_mean(double size, const double* eta) const override {
-    const double p = positive(size, *eta);
-    return p > 0.0 ? base_->conditional_mean(size, eta) / p : 1.0;
+  double conditional_mean(const Datum& row, const double* eta) const override {
+    const double p = positive(row.size, *eta);
+    return p > 0.0 ? base_->conditional_mean(row, eta) / p : 1.0;
   }
-  double conditional_variance(double size, const double* eta) const override {
-    const double p = positive(size, *eta), mean = base_->conditional_mean(size, eta);
+  double conditional_variance(const Datum& row, const double* eta) const override {
+    const double p = positive(row.size, *eta), mean = base_->conditional_mean(row, eta);
     if (p == 0.0) return 0.0;
-    return base_->conditional_variance(size, eta) / p - zero(size, *eta) * (mean / p) * (mean / p);
+    return base_->conditional_variance(row, eta) / p - zero(row.size, *eta) * (mean / p) * (mean / p);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     if (datum.y < 1.0) return 0.0;
@@ -124,7 +113,7 @@ class ZeroTruncated final : public Likelihood {
     return p > 0.0 ? 1.0 - (1.0 - base_->conditional_cdf(datum, eta)) / p : 1.0;
   }
   bool discrete() const override { return true; }
-  Support support(double size) const override { return {1.0, base_->support(size).high}; }
+  Support support(const Datum& row) const override { return {1.0, base_->support(row).high}; }
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     base_->add_gradient(datum, eta, weight, gradient);

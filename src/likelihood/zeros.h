@@ -24,14 +24,14 @@ class WithZeros : public Distributional {
   double last_of(const Datum& datum, double, double) const final { return datum.y == 0.0 ? 0.0 : -1.0; }
   std::shared_ptr<const Likelihood> others_given(double) const final { return base_; }
   bool discrete() const final { return base_->discrete(); }
-  Support support(double size) const final { return {0.0, base_->support(size).high}; }
+  Support support(const Datum& row) const final { return {0.0, base_->support(row).high}; }
 
-  double conditional_mean(double size, const double* eta) const final {
-    return rest_share(eta) * rest().conditional_mean(size, eta);
+  double conditional_mean(const Datum& row, const double* eta) const final {
+    return rest_share(eta) * rest().conditional_mean(row, eta);
   }
-  double conditional_variance(double size, const double* eta) const final {
-    const double share = rest_share(eta), mean = rest().conditional_mean(size, eta);
-    return share * (rest().conditional_variance(size, eta) + (1.0 - share) * mean * mean);
+  double conditional_variance(const Datum& row, const double* eta) const final {
+    const double share = rest_share(eta), mean = rest().conditional_mean(row, eta);
+    return share * (rest().conditional_variance(row, eta) + (1.0 - share) * mean * mean);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const final {
     if (datum.y < 0.0) return 0.0;

@@ -53,7 +53,7 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
     given->derivatives(data[n], mean(n, 0), l);
     // a kink has no curvature: the response's own variance is used
     variance(n, 0) = l[2] < 0 ? -1 / l[2] : 0;
-    if (given->smoothness().width == 0) variance(n, 0) = given->conditional_variance(data[n].size, &mean(n, 0));
+    if (given->smoothness().width == 0) variance(n, 0) = given->conditional_variance(data[n], &mean(n, 0));
   }
   Expectations e;
   model.expectation().evaluate(context, likelihood, data, mean, variance, 1, e);

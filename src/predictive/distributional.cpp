@@ -160,25 +160,25 @@ class ZeroPrediction {
         variance_(variance),
         log_zero_(log_mean_of_gate(1.0)),
         log_share_(log_mean_of_gate(-1.0)),
-        share_variance_(predictive_mean_variance(gate(), 1.0, mean_[last()], variance_[last()])) {}
+        share_variance_(predictive_mean_variance(gate(), Datum{}, mean_[last()], variance_[last()])) {}
 
-  double mean(double size) const { return share() * rest_mean(size); }
+  double mean(const Datum& row) const { return share() * rest_mean(row); }
   // Var(Q M) = (E Q)^2 Var M + Var Q E M^2 for independent Q and M
-  double mean_variance(double size) const {
-    const double centre = rest_mean(size), spread = predictive_mean_variance(rest_, size, mean_, variance_);
+  double mean_variance(const Datum& row) const {
+    const double centre = rest_mean(row), spread = predictive_mean_variance(rest_, row, mean_, variance_);
     return share() * share() * spread + share_variance_ * (spread + centre * centre);
   }
-  double variance(double size) const {
-    const double centre = rest_mean(size);
-    return share() * (predictive_variance(rest_, size, mean_, variance_) + zero() * centre * centre);
+  double variance(const Datum& row) const {
+    const double centre = rest_mean(row);
+    return share() * (predictive_variance(rest_, row, mean_, variance_) + zero() * centre * centre);
   }
   double log_mean(double sign) const {
-    const double own = truncated_ ? std::log(rest_mean(1.0)) : predictive_log_mean(rest_, mean_, variance_, 1.0);
+    const double own = truncated_ ? std::log(rest_mean(Datum{})) : predictive_log_mean(rest_, mean_, variance_, 1.0);
     return sign > 0.0 ? log_share_ + own : std::log1p(-std::exp(log_share_ + own));
   }
   double log_density(const Datum& datum) const {
     if (datum.y > 0.0) return log_share_ + rest_log_density(datum);
-    if (rest_.support(datum.size).low > 0.0 || !rest_.discrete()) return log_zero_;
+    if (rest_.support(datum).low > 0.0 || !rest_.discrete()) return log_zero_;
     const double other = log_share_ + rest_log_density(datum);
     return std::max(log_zero_, other) + std::log1p(std::exp(-std::fabs(log_zero_ - other)));
   }
@@ -187,11 +187,11 @@ class ZeroPrediction {
     const Tails rest = predictive_tails(rest_, datum, mean_, variance_);
     return {std::min(1.0, zero() + share() * rest.lower), share() * rest.upper};
   }
-  double quantile(double size, double probability) const {
-    const Tails at_zero = tails({0.0, size});
+  double quantile(const Datum& row, double probability) const {
+    const Tails at_zero = tails(row.at(0.0));
     if (probability <= at_zero.lower) return 0.0;
     const double above = std::max(0.0, (1.0 - probability) / share());
-    return predictive_quantile(rest_, size, mean_, variance_, std::max(0.0, 1.0 - above));
+    return predictive_quantile(rest_, row, mean_, variance_, std::max(0.0, 1.0 - above));
   }
 
  private:
@@ -205,7 +205,7 @@ class ZeroPrediction {
   }
   double zero() const { return std::exp(log_zero_); }
   double share() const { return std::exp(log_share_); }
-  double rest_mean(double size) const { return predictive_mean(rest_, size, mean_, variance_); }
+  double rest_mean(const Datum& row) const { return predictive_mean(rest_, row, mean_, variance_); }
   double rest_log_density(const Datum& datum) const {
     return predictive_log_density(rest_, datum, mean_, variance_);
   }
@@ -249,16 +249,16 @@ double variance_over_last(const PredictedParameter& form, const double* mean, co
 
 }  // namespace
 
-double predictive_mean(const Likelihood& likelihood, double size, const double* mean,
+double predictive_mean(const Likelihood& likelihood, const Datum& row, const double* mean,
                        const double* variance) {
-  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean(size);
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean(row);
   const PredictedParameter* form = predicted_parameter(likelihood);
-  if (!form) return predictive_mean(likelihood, size, *mean, *variance);
+  if (!form) return predictive_mean(likelihood, row, *mean, *variance);
   if (has_no_mean(*form, variance)) return infinity;
   if (form->noise_form() != NoiseForm::general)
-    return predictive_mean(*form->given(mean[form->last()]), size, mean, variance);
+    return predictive_mean(*form->given(mean[form->last()]), row, mean, variance);
   return mean_over_last(*form, mean, variance, [&](const Likelihood& given) {
-    return predictive_mean(given, size, mean, variance);
+    return predictive_mean(given, row, mean, variance);
   });
 }
 
@@ -268,35 +268,35 @@ double predictive_log_mean(const Likelihood& likelihood, const double* mean, con
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_log_mean(likelihood, *mean, *variance, sign);
   if (has_no_mean(*form, variance)) return infinity;
-  if (form->noise_form() == NoiseForm::general) return std::log(predictive_mean(likelihood, 1.0, mean, variance));
+  if (form->noise_form() == NoiseForm::general) return std::log(predictive_mean(likelihood, Datum{}, mean, variance));
   return predictive_log_mean(*form->given(mean[form->last()]), mean, variance, sign);
 }
 
-double predictive_mean_variance(const Likelihood& likelihood, double size, const double* mean,
+double predictive_mean_variance(const Likelihood& likelihood, const Datum& row, const double* mean,
                                 const double* variance) {
-  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean_variance(size);
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean_variance(row);
   const PredictedParameter* form = predicted_parameter(likelihood);
-  if (!form) return predictive_mean_variance(likelihood, size, *mean, *variance);
+  if (!form) return predictive_mean_variance(likelihood, row, *mean, *variance);
   if (has_no_mean(*form, variance)) return infinity;
   if (form->noise_form() != NoiseForm::general)
-    return predictive_mean_variance(*form->given(mean[form->last()]), size, mean, variance);
-  const auto inside = [&](const Likelihood& given) { return predictive_mean_variance(given, size, mean, variance); };
-  const auto centre = [&](const Likelihood& given) { return predictive_mean(given, size, mean, variance); };
+    return predictive_mean_variance(*form->given(mean[form->last()]), row, mean, variance);
+  const auto inside = [&](const Likelihood& given) { return predictive_mean_variance(given, row, mean, variance); };
+  const auto centre = [&](const Likelihood& given) { return predictive_mean(given, row, mean, variance); };
   return mean_over_last(*form, mean, variance, inside) + variance_over_last(*form, mean, variance, centre);
 }
 
-double predictive_variance(const Likelihood& likelihood, double size, const double* mean,
+double predictive_variance(const Likelihood& likelihood, const Datum& row, const double* mean,
                            const double* variance) {
-  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->variance(size);
+  if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->variance(row);
   const PredictedParameter* form = predicted_parameter(likelihood);
-  if (!form) return predictive_variance(likelihood, size, *mean, *variance);
+  if (!form) return predictive_variance(likelihood, row, *mean, *variance);
   if (has_no_mean(*form, variance)) return infinity;
   if (form->noise_form() != NoiseForm::general) {
     const double last = last_of_variance(*form, mean[form->last()], variance[form->last()]);
-    return predictive_variance(*form->given(last), size, mean, variance);
+    return predictive_variance(*form->given(last), row, mean, variance);
   }
-  const auto inside = [&](const Likelihood& given) { return predictive_variance(given, size, mean, variance); };
-  const auto centre = [&](const Likelihood& given) { return predictive_mean(given, size, mean, variance); };
+  const auto inside = [&](const Likelihood& given) { return predictive_variance(given, row, mean, variance); };
+  const auto centre = [&](const Likelihood& given) { return predictive_mean(given, row, mean, variance); };
   return mean_over_last(*form, mean, variance, inside) + variance_over_last(*form, mean, variance, centre);
 }
 
@@ -319,7 +319,7 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_tails(likelihood, datum, *mean, *variance);
   const Tails middle = predictive_tails(*form->given(mean[form->last()]), datum, mean, variance);
-  const Support support = likelihood.support(datum.size);
+  const Support support = likelihood.support(datum);
   if (variance[form->last()] == 0.0 || datum.y >= support.high || datum.y < support.low) return middle;
   if (std::min(middle.lower, middle.upper) > smallest_plain) {
     if (const auto tails = plain_tails(*form, datum, mean, variance)) return *tails;
@@ -352,11 +352,11 @@ Tails FewNodes::tails(const Datum& datum) const {
   return sum;
 }
 
-std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, double size, const double* mean,
+std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, const Datum& row, const double* mean,
                                             const double* variance, double probability) {
   const auto zeros = zero_prediction(likelihood, mean, variance);
   if (!zeros) return std::nullopt;
-  return zeros->quantile(size, probability);
+  return zeros->quantile(row, probability);
 }
 
 }  // namespace galvi

@@ -41,32 +41,32 @@ double predictive_log_mean(const Likelihood& likelihood, double mean, double var
   return share > small_share ? std::log(std::min(share, 1.0)) : log_share(*f, sign * mean, variance);
 }
 
-double predictive_mean(const Likelihood& likelihood, double size, double mean, double variance) {
-  if (const auto value = likelihood.predictive_mean(size, mean, variance)) return *value;
+double predictive_mean(const Likelihood& likelihood, const Datum& row, double mean, double variance) {
+  if (const auto value = likelihood.predictive_mean(row, mean, variance)) return *value;
   if (likelihood.log_inverse_link()) {
     // Normalised, so that both shares add up to one exactly.
     const double share = std::exp(predictive_log_mean(likelihood, mean, variance, 1.0));
     const double rest = std::exp(predictive_log_mean(likelihood, mean, variance, -1.0));
-    return size * (share / (share + rest));
+    return row.size * (share / (share + rest));
   }
   return gaussian_mean(likelihood, mean, variance,
-                       [&](double eta) { return likelihood.conditional_mean(size, &eta); });
+                       [&](double eta) { return likelihood.conditional_mean(row, &eta); });
 }
 
-double predictive_mean_variance(const Likelihood& likelihood, double size, double mean, double variance) {
-  if (const auto value = likelihood.predictive_mean_variance(size, mean, variance)) return *value;
-  const double centre = predictive_mean(likelihood, size, mean, variance);
+double predictive_mean_variance(const Likelihood& likelihood, const Datum& row, double mean, double variance) {
+  if (const auto value = likelihood.predictive_mean_variance(row, mean, variance)) return *value;
+  const double centre = predictive_mean(likelihood, row, mean, variance);
   return gaussian_mean(likelihood, mean, variance, [&](double eta) {
-    const double difference = likelihood.conditional_mean(size, &eta) - centre;
+    const double difference = likelihood.conditional_mean(row, &eta) - centre;
     return difference * difference;
   });
 }
 
-double predictive_variance(const Likelihood& likelihood, double size, double mean, double variance) {
-  const double explained = predictive_mean_variance(likelihood, size, mean, variance);
-  if (const auto noise = likelihood.predictive_noise(size, mean, variance)) return explained + *noise;
+double predictive_variance(const Likelihood& likelihood, const Datum& row, double mean, double variance) {
+  const double explained = predictive_mean_variance(likelihood, row, mean, variance);
+  if (const auto noise = likelihood.predictive_noise(row, mean, variance)) return explained + *noise;
   return explained + gaussian_mean(likelihood, mean, variance,
-                                   [&](double eta) { return likelihood.conditional_variance(size, &eta); });
+                                   [&](double eta) { return likelihood.conditional_variance(row, &eta); });
 }
 
 double predictive_log_density(const Likelihood& likelihood, const Datum& datum, double mean,

@@ -6,34 +6,34 @@
 namespace galvi {
 
 /// Predictive quantities under eta ~ N(mean, variance), by quadrature to 1e-9 (absolute or relative). K = 1.
-double predictive_mean(const Likelihood& likelihood, double size, double mean, double variance);
+double predictive_mean(const Likelihood& likelihood, const Datum& row, double mean, double variance);
 /// log of E y of one trial, sign = 1, or of 1 - E y, sign = -1, where y lies between 0 and 1; of E y alone
 /// where y is positive.
 double predictive_log_mean(const Likelihood& likelihood, double mean, double variance, double sign);
 /// Var(E[y | eta]): the squared standard error of the response.
-double predictive_mean_variance(const Likelihood& likelihood, double size, double mean, double variance);
+double predictive_mean_variance(const Likelihood& likelihood, const Datum& row, double mean, double variance);
 /// Var(y), law of total variance.
-double predictive_variance(const Likelihood& likelihood, double size, double mean, double variance);
+double predictive_variance(const Likelihood& likelihood, const Datum& row, double mean, double variance);
 double predictive_log_density(const Likelihood& likelihood, const Datum& datum, double mean, double variance);
 Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double mean, double variance);
 /// The smallest y (integer for a discrete response) with P(Y <= y) >= probability.
-double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
+double predictive_quantile(const Likelihood& likelihood, const Datum& row, double mean, double variance,
                            double probability);
 
 /// The same for a likelihood with one latent value or with several linear predictors, under independent eta_k ~
 /// N(mean_k, variance_k).   mean, variance: K
-double predictive_mean(const Likelihood& likelihood, double size, const double* mean, const double* variance);
+double predictive_mean(const Likelihood& likelihood, const Datum& row, const double* mean, const double* variance);
 double predictive_log_mean(const Likelihood& likelihood, const double* mean, const double* variance,
                            double sign);
-double predictive_mean_variance(const Likelihood& likelihood, double size, const double* mean,
+double predictive_mean_variance(const Likelihood& likelihood, const Datum& row, const double* mean,
                                 const double* variance);
-double predictive_variance(const Likelihood& likelihood, double size, const double* mean,
+double predictive_variance(const Likelihood& likelihood, const Datum& row, const double* mean,
                            const double* variance);
 double predictive_log_density(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance);
 Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const double* mean,
                        const double* variance);
-double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
+double predictive_quantile(const Likelihood& likelihood, const Datum& row, const double* mean,
                            const double* variance, double probability);
 /// 2 (max log p(y | .) - log p(y | eta)), the maximum over the first latent value; infinite where log p has no upper
 /// bound. Any K of which the others are parameters.
@@ -52,7 +52,7 @@ class FewNodes {
   std::vector<std::unique_ptr<Likelihood>> given_;
 };
 /// The distribution of a zero-inflated or hurdle response; empty for others.
-std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, double size, const double* mean,
+std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, const Datum& row, const double* mean,
                                             const double* variance, double probability);
 
 /// log of the probability of counts of classes.

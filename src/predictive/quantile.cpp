@@ -150,9 +150,9 @@ class QuantileSearch {
 
 /// `guess`, `noise` as in QuantileSearch.
 template <class TailsOf>
-double search_near(const Likelihood& likelihood, double size, double guess, double noise, double probability,
+double search_near(const Likelihood& likelihood, const Datum& row, double guess, double noise, double probability,
                    TailsOf tails) {
-  const Support support = likelihood.support(size);
+  const Support support = likelihood.support(row);
   if (probability == 0.0) return support.low;
   if (probability == 1.0) return support.high;
   QuantileSearch search(tails, support, likelihood.discrete(), probability);
@@ -162,8 +162,8 @@ double search_near(const Likelihood& likelihood, double size, double guess, doub
 /// The end of the support if the quantile is nearer to it than any double inside: a search would take a
 /// hundred steps to find out.
 template <class TailsOf>
-std::optional<double> end_of_support(const Likelihood& likelihood, double size, double probability, TailsOf tails) {
-  const Support support = likelihood.support(size);
+std::optional<double> end_of_support(const Likelihood& likelihood, const Datum& row, double probability, TailsOf tails) {
+  const Support support = likelihood.support(row);
   if (likelihood.discrete() || probability == 0.0 || probability == 1.0) return std::nullopt;
   if (std::isfinite(support.low) && tails(std::nextafter(support.low, infinity)).lower >= probability)
     return support.low;
@@ -174,10 +174,10 @@ std::optional<double> end_of_support(const Likelihood& likelihood, double size, 
 
 // The search begins at the mean of the response at `eta`.   eta: K
 template <class TailsOf>
-double search_from(const Likelihood& likelihood, double size, const double* eta, double probability,
+double search_from(const Likelihood& likelihood, const Datum& row, const double* eta, double probability,
                    TailsOf tails) {
-  return search_near(likelihood, size, likelihood.conditional_mean(size, eta),
-                     std::sqrt(likelihood.conditional_variance(size, eta)), probability, tails);
+  return search_near(likelihood, row, likelihood.conditional_mean(row, eta),
+                     std::sqrt(likelihood.conditional_variance(row, eta)), probability, tails);
 }
 
 void check_probability(double probability) {
@@ -192,43 +192,43 @@ double eta_at(double probability, double mean, double variance) {
 
 }  // namespace
 
-double predictive_quantile(const Likelihood& likelihood, double size, double mean, double variance,
+double predictive_quantile(const Likelihood& likelihood, const Datum& row, double mean, double variance,
                            double probability) {
   check_probability(probability);
-  if (const auto value = likelihood.predictive_quantile(size, mean, variance, probability)) return *value;
-  const double lowest = likelihood.support(size).low;
+  if (const auto value = likelihood.predictive_quantile(row, mean, variance, probability)) return *value;
+  const double lowest = likelihood.support(row).low;
   if (likelihood.mass_at_lowest() &&
-      predictive_tails(likelihood, {lowest, size}, mean, variance).lower >= probability)
+      predictive_tails(likelihood, row.at(lowest), mean, variance).lower >= probability)
     return lowest;
   const double eta = eta_at(probability, mean, variance);
-  return search_from(likelihood, size, &eta, probability, [&](double y) {
-    return predictive_tails(likelihood, {y, size}, mean, variance);
+  return search_from(likelihood, row, &eta, probability, [&](double y) {
+    return predictive_tails(likelihood, row.at(y), mean, variance);
   });
 }
 
-double predictive_quantile(const Likelihood& likelihood, double size, const double* mean,
+double predictive_quantile(const Likelihood& likelihood, const Datum& row, const double* mean,
                            const double* variance, double probability) {
   if (!likelihood.distributional())
-    return predictive_quantile(likelihood, size, *mean, *variance, probability);
+    return predictive_quantile(likelihood, row, *mean, *variance, probability);
   check_probability(probability);
-  if (const auto zeros = zero_mixture_quantile(likelihood, size, mean, variance, probability)) return *zeros;
+  if (const auto zeros = zero_mixture_quantile(likelihood, row, mean, variance, probability)) return *zeros;
   std::vector<double> eta(mean, mean + likelihood.latents());
   eta[0] = eta_at(probability, mean[0], variance[0]);
-  const auto exact = [&](double y) { return predictive_tails(likelihood, {y, size}, mean, variance); };
+  const auto exact = [&](double y) { return predictive_tails(likelihood, row.at(y), mean, variance); };
   const PredictedParameter* form = likelihood.distributional()->predicted_parameter();
   if (!form || variance[form->last()] > most_of_few)
-    return search_from(likelihood, size, eta.data(), probability, exact);
+    return search_from(likelihood, row, eta.data(), probability, exact);
   // An approximate distribution leaves a few steps to the exact one.
   const FewNodes few(*form, mean, variance);
-  const auto roughly = [&](double y) { return few.tails({y, size}); };
-  if (end_of_support(likelihood, size, probability, roughly)) {
-    const auto end = end_of_support(likelihood, size, probability, exact);
-    return end ? *end : search_from(likelihood, size, eta.data(), probability, exact);
+  const auto roughly = [&](double y) { return few.tails(row.at(y)); };
+  if (end_of_support(likelihood, row, probability, roughly)) {
+    const auto end = end_of_support(likelihood, row, probability, exact);
+    return end ? *end : search_from(likelihood, row, eta.data(), probability, exact);
   }
-  const double rough = search_from(likelihood, size, eta.data(), probability, roughly);
-  if (!std::isfinite(rough)) return search_from(likelihood, size, eta.data(), probability, exact);
-  const double noise = std::sqrt(likelihood.conditional_variance(size, eta.data()));
-  return search_near(likelihood, size, rough, likelihood.discrete() ? 1.0 : share_of_noise * noise, probability, exact);
+  const double rough = search_from(likelihood, row, eta.data(), probability, roughly);
+  if (!std::isfinite(rough)) return search_from(likelihood, row, eta.data(), probability, exact);
+  const double noise = std::sqrt(likelihood.conditional_variance(row, eta.data()));
+  return search_near(likelihood, row, rough, likelihood.discrete() ? 1.0 : share_of_noise * noise, probability, exact);
 }
 
 }  // namespace galvi

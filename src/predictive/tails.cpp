@@ -132,7 +132,7 @@ Tails mixture_tails(const Likelihood& likelihood, const NormalMixture& mixture, 
   const double r = -std::fabs(datum.y - mean);
   double far;
   if (variance == 0.0) {
-    far = likelihood.conditional_cdf({mean + r, datum.size}, &mean);
+    far = likelihood.conditional_cdf(datum.at(mean + r), &mean);
   } else {
     const MixtureTail h(mixture, r, variance);
     thread_local LogIntegral integral;
@@ -181,9 +181,9 @@ std::optional<double> smooth_mean(const Likelihood& likelihood, const Datum& dat
   double precision = 0.0, rise = 0.0;
   for (int i = -4; i <= 4; ++i) {
     const double eta = mean + 0.25 * reach * i * sd, near[] = {eta - small, eta + small};
-    const double slope = (likelihood.conditional_mean(datum.size, near + 1) -
-                          likelihood.conditional_mean(datum.size, near)) / (2.0 * small);
-    precision = std::max(precision, slope * slope / likelihood.conditional_variance(datum.size, &eta));
+    const double slope = (likelihood.conditional_mean(datum, near + 1) -
+                          likelihood.conditional_mean(datum, near)) / (2.0 * small);
+    precision = std::max(precision, slope * slope / likelihood.conditional_variance(datum, &eta));
     if (i == 0) rise = slope;
   }
   const double free_step = 2.0 * pi / std::sqrt(2.0 * exponent * (precision + 1.0 / (sd * sd)));
@@ -252,11 +252,11 @@ double monotone_mean(const Likelihood& likelihood, const Datum& datum, double me
 }  // namespace
 
 Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, double mean, double variance) {
-  const Support support = likelihood.support(datum.size);
+  const Support support = likelihood.support(datum);
   if (datum.y >= support.high) return {1.0, 0.0};
   if (datum.y < support.low || datum.y == -infinity) return {0.0, 1.0};
   if (const auto tails = likelihood.predictive_tails(datum, mean, variance)) return *tails;
-  if (const auto mixture = likelihood.normal_mixture())
+  if (const auto mixture = likelihood.normal_mixture(datum))
     return mixture_tails(likelihood, *mixture, datum, mean, variance);
   if (!likelihood.discrete() && !likelihood.mass_at_lowest() && datum.y == support.low) return {0.0, 1.0};
   if (const auto crossing = likelihood.crossing(datum); crossing && variance > 0.0)

@@ -25,12 +25,23 @@ Rcpp::NumericVector column(const galvi::Matrix& X) {
   return Rcpp::NumericVector(X.data(), X.data() + X.size());
 }
 
-// One response: its bounds and its entry where `censoring` (N x 3, or nothing) has them.
+// One response: its bounds and its entry where `censoring` (N x 3, or nothing) has them, and its noise and ends where
+// `known` (likewise) has them.
 galvi::Datum datum_of(const Rcpp::NumericVector& y, const Rcpp::NumericVector& size,
-                      const Rcpp::Nullable<Rcpp::NumericMatrix>& censoring, int n) {
-  if (censoring.isNull()) return {y[n], size[n]};
-  const Rcpp::NumericMatrix range(censoring.get());
-  return {range(n, 0), size[n], range(n, 1), range(n, 2)};
+                      const Rcpp::Nullable<Rcpp::NumericMatrix>& censoring,
+                      const Rcpp::Nullable<Rcpp::NumericMatrix>& known, int n) {
+  galvi::Datum out{y[n], size[n]};
+  if (censoring.isNotNull()) {
+    const Rcpp::NumericMatrix range(censoring.get());
+    out = {range(n, 0), size[n], range(n, 1), range(n, 2)};
+  }
+  if (known.isNotNull()) {
+    const Rcpp::NumericMatrix facts(known.get());
+    out.noise = facts(n, 0);
+    out.entry = facts(n, 1);
+    out.exit = facts(n, 2);
+  }
+  return out;
 }
 
 }  // namespace
@@ -65,11 +76,12 @@ Rcpp::NumericMatrix probe_gaussian_rule(double mean, double variance, double wid
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix probe_likelihood(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
                                      Rcpp::NumericVector size, Rcpp::NumericVector eta,
-                                     Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue) {
+                                     Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue,
+                                     Rcpp::Nullable<Rcpp::NumericMatrix> known = R_NilValue) {
   const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
   Rcpp::NumericMatrix out(y.size(), 6 + hyper.size());
   for (int n = 0; n < y.size(); ++n) {
-    const galvi::Datum datum = datum_of(y, size, censoring, n);
+    const galvi::Datum datum = datum_of(y, size, censoring, known, n);
     double l[5];
     made->derivatives(datum, eta[n], l);
     out(n, 0) = made->log_density(datum, &eta[n]);
@@ -84,18 +96,20 @@ Rcpp::NumericMatrix probe_likelihood(Rcpp::List likelihood, Rcpp::NumericVector 
 // What is known of a response given eta, N x K, and where inference starts with K = 1.
 // [[Rcpp::export(rng = false)]]
 Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
-                                  Rcpp::NumericVector size, Rcpp::NumericVector eta) {
+                                  Rcpp::NumericVector size, Rcpp::NumericVector eta,
+                                  Rcpp::Nullable<Rcpp::NumericMatrix> known = R_NilValue) {
   const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
   const galvi::Matrix rows = rows_of(eta, y.size()).transpose();
   const auto N = y.size();
   Rcpp::NumericVector log_density(N), mean(N), variance(N), cdf(N), start(N);
   for (int n = 0; n < N; ++n) {
     const double* at = rows.col(n).data();
-    log_density[n] = made->log_density({y[n], size[n]}, at);
-    mean[n] = made->conditional_mean(size[n], at);
-    variance[n] = made->conditional_variance(size[n], at);
-    cdf[n] = made->conditional_cdf({y[n], size[n]}, at);
-    start[n] = made->latents() == 1 ? made->starting_eta({y[n], size[n]}) : NA_REAL;
+    const galvi::Datum datum = datum_of(y, size, R_NilValue, known, n);
+    log_density[n] = made->log_density(datum, at);
+    mean[n] = made->conditional_mean(datum, at);
+    variance[n] = made->conditional_variance(datum, at);
+    cdf[n] = made->conditional_cdf(datum, at);
+    start[n] = made->latents() == 1 ? made->starting_eta(datum) : NA_REAL;
   }
   return Rcpp::DataFrame::create(Rcpp::_["log_density"] = log_density, Rcpp::_["mean"] = mean,
                                  Rcpp::_["variance"] = variance, Rcpp::_["cdf"] = cdf,
@@ -107,7 +121,8 @@ Rcpp::DataFrame probe_conditional(Rcpp::List likelihood, Rcpp::NumericVector hyp
 Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcpp::NumericVector hyper,
                              Rcpp::NumericVector y, Rcpp::NumericVector size, Rcpp::NumericVector weight,
                              Rcpp::NumericVector mean, Rcpp::NumericVector variance, int order, int threads,
-                             int pieces = 20, Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue) {
+                             int pieces = 20, Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue,
+                             Rcpp::Nullable<Rcpp::NumericMatrix> known = R_NilValue) {
   const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
   const auto expected = galvi::make_expectation(expectation, *made, {pieces});
   galvi::RMonitor monitor(R_NilValue);
@@ -117,6 +132,7 @@ Rcpp::List probe_expectation(Rcpp::List likelihood, std::string expectation, Rcp
     data.censoring = galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
     data.y = data.censoring.col(0);
   }
+  if (known.isNotNull()) data.known = galvi::from_r(Rcpp::NumericMatrix(known.get()));
   const galvi::Matrix m = rows_of(mean, y.size()), v = rows_of(variance, y.size());
   galvi::Expectations out;
   expected->evaluate(context, *made, data, m, v, order, out);
