@@ -81,8 +81,7 @@ survival_constants <- function(type) {
 survival_error <- function(name, family) {
   able <- Filter(function(family) length(family_types[[family]]$censored), family_words)
   response_error(name, sprintf(paste(
-    "is a survival object, which %s does not take: use %s. For a hazard that changes in time,",
-    "survival_pieces() splits the rows so that family = poisson() fits it"
+    "is a survival object, which %s does not take: use %s, or cox() for a hazard of any form"
   ), the_family(family), paste0(able, "()", collapse = ", ")))
 }
 

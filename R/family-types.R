@@ -231,7 +231,7 @@ always_predicted <- function(family) names(Filter(function(dpar) dpar$always, fa
 # Names of the functions that make families.
 family_words <- c(
   setdiff(grep("^(zero_inflated|hurdle)_", names(family_types), invert = TRUE, value = TRUE), "weibull_ph"),
-  "zero_inflated", "hurdle"
+  "zero_inflated", "hurdle", "cox"
 )
 
 # The entry of a family; one that is not in the table makes its own.

@@ -133,7 +133,7 @@
 predict.galvi <- function(object, newdata,
                           type = c(
                             "response", "link", "class", "prob", "terms", "quantile", "density", "survival",
-                            "cdf"
+                            "cdf", "hazard", "cumhaz", "rmst"
                           ),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
@@ -227,7 +227,10 @@ predict_types <- function() {
     quantile = entry(predict_quantile, interval = c("none", "credible")),
     density = entry(predict_density),
     survival = entry(function(...) predict_tail("upper", ...), interval = c("none", "credible")),
-    cdf = entry(function(...) predict_tail("cdf", ...), interval = c("none", "credible"))
+    cdf = entry(function(...) predict_tail("cdf", ...), interval = c("none", "credible")),
+    hazard = entry(function(...) predict_hazard("hazard", ...), interval = c("none", "credible")),
+    cumhaz = entry(function(...) predict_hazard("cumhaz", ...), interval = c("none", "credible")),
+    rmst = entry(function(...) predict_hazard("rmst", ...), interval = c("none", "credible"))
   )
 }
 

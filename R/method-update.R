@@ -53,7 +53,8 @@ NULL
 nobs.galvi <- function(object, use.fallback = FALSE, ...) {
   refuse_dots(list(...), nobs.galvi, "nobs()")
   check_flag(use.fallback, "use.fallback")
-  object$nobs + sum(object$seen)
+  known <- object$design$intervals
+  (if (is.null(known)) object$nobs else length(known$weights)) + sum(object$seen)
 }
 
 #' @rdname galvi-accessors
