@@ -106,6 +106,15 @@ cox_with_link <- function(link) {
   stop_galvi("family", sprintf("cox() has no other link than the log, not %s.", describe(link)))
 }
 
+#' cox (log link, 20 intervals, rw1 baseline)
+#' @noRd
+cox_label <- function(fit) {
+  known <- fit$design$intervals
+  count <- length(known$labels)
+  sprintf("cox (log link, %d %s%s, %s baseline)", count, if (known$events) "event time" else "interval",
+    if (count == 1L) "" else "s", fit$family$options$baseline)
+}
+
 is_cox <- function(family) inherits(family, "galvi_cox_family")
 
 #' @export

@@ -395,6 +395,7 @@ family_label <- function(fit) {
   links <- c(
     paste(fit$family$link, "link"), sprintf("%s: %s link", names(others), vapply(others, `[[`, "", "link"))
   )
+  if (is_cox(fit$family)) return(cox_label(fit))
   options <- Filter(function(x) is.numeric(x) && length(x) == 1L && !is.na(x), fit$family$options)
   given <- sprintf("%s %s", names(options), vapply(options, format, ""))
   sprintf("%s (%s)", fit$family$family, paste(c(links, given), collapse = ", "))

@@ -188,6 +188,7 @@ stack_series <- function(pieces, names) {
 }
 
 effect_axis <- function(fit, scale) {
+  if (!is.null(fit$reference)) return(if (scale == "link") "log hazard ratio" else "hazard ratio")
   offset <- has_offset(fit)
   if (!is.null(fit$parameter)) {
     on_link <- scale == "link" && fit$family$link != "identity"
@@ -209,7 +210,7 @@ effect_axis <- function(fit, scale) {
   paste0("mean of ", fit$design$response$name, if (exposed) " per unit of exposure")
 }
 
-has_offset <- function(fit) any(fit$model$offset != or_else(fit$design$level, 0))
+has_offset <- function(fit) is.null(fit$reference) && any(fit$model$offset != or_else(fit$design$level, 0))
 
 #' What becomes of the offset where the response is drawn
 #' @noRd
@@ -231,6 +232,7 @@ location_words <- function(fit) paste(family_type(fit$family)$location, "of", fi
 #' @noRd
 frame_marginals <- function(fit, frame, variance = TRUE) {
   rows <- frame_rows(fit$design, frame)
+  rows$terms <- against_reference(fit, rows$terms)
   marginals <- with_level(fit, latent_at(fit, rows, nrow(frame), variance = variance))
   if (variance) with_between(fit, marginals, rows) else marginals
 }

@@ -20,6 +20,7 @@ data_inputs <- function(fit) {
   rows <- seq_len(max(1L, min(7L, nrow(fit$data) %/% 2L)))
   values <- list()
   made <- list()
+  left_out <- c(left_out, match(cox_names[["interval"]], names(variables), 0L))
   for (j in setdiff(seq_along(variables), left_out)) {
     name <- names(variables)[j]
     used <- intersect(all.vars(computed[[j]]), names(known))
@@ -102,7 +103,7 @@ typical_rows <- function(fit, inputs, n, at = list()) {
 kept_others <- function(fit, inputs, names) {
   specs <- fit$design$specs[!is_left_out(fit$design$specs)]
   used <- c(
-    vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""),
+    setdiff(vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""), attr(fit$design$terms, "hidden")),
     unlist(lapply(specs, function(spec) vapply(spec$variables, variable_name, "")))
   )
   from <- unique(unlist(lapply(inputs$made[used], `[[`, "from")))
@@ -128,7 +129,7 @@ effects_of_terms <- function(fit, inputs) {
   })
   varies <- vapply(known, function(variable) varies(get_variable(inputs$values, variable)), NA)
   factors <- attr(terms, "factors") > 0
-  own <- lapply(seq_len(ncol(factors)), function(t) {
+  own <- lapply(which(!colnames(factors) %in% attr(terms, "hidden")), function(t) {
     # a matrix is one variable, whose columns have a panel each
     intersect(unique(unlist(made_of[factors[, t]])), names(known)[varies])
   })
@@ -207,7 +208,7 @@ without_levels <- function(rows, specs, n) {
 is_left_out <- function(specs) {
   vapply(specs, function(spec) {
     own <- single_specs(list(spec))
-    any(which_can(own, "grouped") | which_can(own, "graph"))
+    any(which_can(own, "grouped") | which_can(own, "graph") | which_can(own, "intervals"))
   }, NA)
 }
 
@@ -215,7 +216,7 @@ is_left_out <- function(specs) {
 #' @noRd
 conditional_marginals <- function(fit, inputs, values, variance = TRUE) {
   rows <- frame_rows(fit$design, conditional_frame(fit, inputs, values))
-  rows$terms <- without_levels(rows$terms, fit$design$specs, nrow(values))
+  rows$terms <- against_reference(fit, without_levels(rows$terms, fit$design$specs, nrow(values)))
   marginals <- with_level(fit, latent_at(fit, rows, nrow(values), variance = variance))
   if (variance) with_between(fit, marginals, rows) else marginals
 }
@@ -313,6 +314,7 @@ conditional_target <- function(fit, inputs, values, kept) {
   rows <- Map(function(specs, kept) Map(function(spec, kept) {
     without_effects(spec_rows(spec, frame), kept, n, spec)
   }, specs, kept), predictor_specs(fit$design), kept)
+  rows[[1L]] <- against_reference(fit, rows[[1L]])
   list(
     rows = rows, n = n, names = as.character(seq_len(n)), size = rep(1, n),
     offset = matrix(or_else(fit$design$level, 0), n, n_latents(fit))

@@ -100,6 +100,77 @@ rows_view <- function(fit) {
   fit
 }
 
+#' The fit as plots of effects see it: without the baseline, against covariates at their means
+#' @noRd
+effects_view <- function(fit) {
+  known <- fit$design$intervals
+  n <- nrow(known$frame)
+  view <- counts_view(fit)
+  view$data <- frame_of_pieces(known$frame, seq_len(n), numeric(n), factor(rep(known$labels[1L], n), known$labels),
+    numeric(n))
+  attr(view$data, "row_names_are") <- NULL
+  # of a row there is no response to draw
+  view$nobs <- -1L
+  view$reference <- TRUE
+  view
+}
+
+#' Rows of a fit as effects_view() has them: without the baseline and what changes in time, fixed effects less their
+#' means; of other fits as they are
+#' @param terms Rows of each term.
+#' @noRd
+against_reference <- function(fit, terms) {
+  if (is.null(fit$reference)) return(terms)
+  for (t in which(which_can(fit$design$specs, "intervals"))) {
+    terms[[t]] <- without_effects(terms[[t]], FALSE, NROW(terms[[t]]$node))
+  }
+  t <- match(fixed_label, fit$design$labels)
+  if (is.na(t)) return(terms)
+  spec <- fit$design$specs[[t]]
+  weights <- fit$design$intervals$weights
+  mean <- colSums(weights * printed_columns(spec, fit$data)) / sum(weights)
+  mean[!shown_columns(spec)] <- 0
+  W <- without_columns(terms[[t]]$W, shown_columns(spec), spec$coding)
+  terms[[t]]$W <- sweep(W, 2L, if (is.null(spec$coding)) mean else drop(mean %*% spec$coding$B))
+  terms
+}
+
+#' One row for each stratum with covariates at their means, and without other terms, at all intervals: a target as of
+#' target_at_intervals()
+#' @noRd
+reference_target <- function(fit) {
+  known <- fit$design$intervals
+  view <- counts_view(fit)
+  count <- length(known$labels)
+  stratum <- if (is.null(known$strata)) rep(1L, nrow(known$frame)) else known$frame[[variable_name(known$strata)]]
+  first <- which(!duplicated(stratum))
+  first <- first[order(stratum[first])]
+  n <- length(first)
+  target <- target_of_pieces(view, frame_of_pieces(known$frame, rep(first, each = count), numeric(n * count),
+    factor(rep(known$labels, n), known$labels), numeric(n * count)))
+  specs <- view$design$specs
+  mean <- function(x) sum(known$weights * x) / sum(known$weights)
+  for (t in seq_along(specs)) {
+    own <- target$rows[[1L]][[t]]
+    target$rows[[1L]][[t]] <- if (identical(specs[[t]]$type, fixed_label)) {
+      X <- printed_columns(specs[[t]], known$frame)
+      at <- X[rep(first, each = count), , drop = FALSE]
+      shown <- shown_columns(specs[[t]])
+      at[, shown] <- rep(apply(X[, shown, drop = FALSE], 2L, mean), each = n * count)
+      list(W = coded(at, specs[[t]]$coding))
+    } else if (term_can(specs[[t]], "intervals")) {
+      x <- if (!is.null(specs[[t]]$by)) known$frame[[variable_name(specs[[t]]$by)]]
+      if (is.numeric(x)) replace(own, "weight", list(rep(mean(x), n * count))) else own
+    } else {
+      without_effects(own, FALSE, n * count, specs[[t]])
+    }
+  }
+  target$offset[] <- 0
+  names <- if (is.null(known$strata)) "1" else as.character(stratum[first])
+  target$rows_of <- list(names = names, omitted = NULL, n = n)
+  target
+}
+
 # ---- curves ----
 
 # Draws of the log hazards of all intervals; always the same, and with the exact posterior mean.
