@@ -174,7 +174,7 @@ response_data <- function(fit, marginals, level, predicted) {
   limits <- response_limits(fit, marginals, level)
   data <- data.frame(fit = response_mean(fit, marginals), lwr = limits[, 1L], upr = limits[, 2L])
   # How far the rate of a new observation is from its mean depends on its exposure.
-  parameter <- !is.null(fit$parameter)
+  parameter <- !is.null(fit$parameter) || !is.null(fit$reference)
   if (!predicted || parameter || !is.null(response_levels(fit)) || is_volatility(fit) || has_offset(fit)) return(data)
   quantile <- function(p) response_moment(fit, marginals, "quantile", probability = p)
   data$y_lwr <- quantile(tails(level)[1L])

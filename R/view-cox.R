@@ -167,6 +167,7 @@ reference_target <- function(fit) {
   }
   target$offset[] <- 0
   names <- if (is.null(known$strata)) "1" else as.character(stratum[first])
+  if (head_name(known$strata) == "factor") names <- paste(deparse_one(known$strata[[2L]]), "=", names)
   target$rows_of <- list(names = names, omitted = NULL, n = n)
   target
 }
@@ -234,7 +235,7 @@ cox_curve <- function(what, hazard, known, stratum, times) {
       })
       # NA after the last event
       if (known$events) hazard <- hazard / rep(high - low, each = nrow(hazard))
-      hazard[, ifelse(k > ncol(hazard), NA, k), drop = FALSE]
+      hazard[, ifelse(k > ncol(hazard), NA_integer_, k), drop = FALSE]
     },
     rmst = restricted_means(hazard, low, high, known$events, times)
   )
