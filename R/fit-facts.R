@@ -197,6 +197,16 @@ fixed_coefficients <- function(fit, hidden = FALSE) {
   )
 }
 
+#' The right side of the fixed effects without what belongs to another term
+#' @noRd
+shown_formula <- function(view) {
+  terms <- view$design$terms
+  hidden <- attr(terms, "hidden")
+  if (is.null(hidden)) return(stats::formula(terms)[[2L]])
+  labels <- lapply(setdiff(attr(terms, "term.labels"), hidden), str2lang)
+  if (length(labels)) Reduce(function(a, b) call("+", a, b), labels) else 1
+}
+
 #' Which columns of fixed effects have coefficients that users see?
 #' @noRd
 shown_columns <- function(spec) !or_else(spec$hidden, logical(length(spec$columns)))

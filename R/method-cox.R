@@ -328,6 +328,13 @@ pp_check.galvi_cox <- function(object, ...) {
 #' @rawNamespace S3method(loo::waic,galvi_cox)
 waic.galvi_cox <- function(x, ...) refuse_cox("waic()", "use loo()")
 
+#' @exportS3Method rstantools::bayes_R2
+bayes_R2.galvi_cox <- function(object, ...) refuse_cox("bayes_R2()", "use loo()")
+#' @exportS3Method rstantools::loo_R2
+loo_R2.galvi_cox <- function(object, ...) refuse_cox("loo_R2()", "use loo()")
+#' @exportS3Method performance::r2
+r2.galvi_cox <- function(model, ...) refuse_cox("r2()", "use loo()")
+
 of_single_rows <- "loo(fit) has the leverage of each row, residuals(fit) its martingale residual"
 
 #' @export
