@@ -152,10 +152,15 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL,
   }
   link <- view$family$link
   misc <- if (link == "identity" || is_volatility(object)) list() else {
-    label <- if (inherits(object, "galvi_cox")) "hazard ratio" else if (of_response(view) && is_discrete(object)) if (link == "log") "rate" else "prob" else "response"
+    kind <- if (link == "log") "rate" else "prob"
+    label <- if (inherits(object, "galvi_cox")) "hazard.ratio" else if (of_response(view) && is_discrete(object)) {
+      kind
+    } else {
+      "response"
+    }
     list(tran = link, inv.lbl = label)
   }
-  if (is_censored(object)) misc$postGridHook <- without_surv
+  if (is_censored(object) || inherits(object, "galvi_cox")) misc$postGridHook <- without_surv
   list(
     X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = V, dffun = function(k, dfargs) Inf,
     dfargs = list(), misc = misc

@@ -58,6 +58,7 @@
 #'   a matrix of counts with a column for each class, `cbind(a, b, c) ~ x` (multinomial). Predictions are then
 #'   probabilities.
 #' * A level without observations is an error ([droplevels()] removes it), except with fixed thresholds of `cumulative`.
+#' * [cox()] is Cox's model of censored times;
 #' * `gaussian`, `exponential`, `weibull`, `loglogistic` and `lognormal` also take censored times as a
 #'   `survival::Surv()` object, see [survival-families].
 #'
