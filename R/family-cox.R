@@ -38,42 +38,44 @@
 #'
 #' **Frailties** are random effects, `(1 | id)`; `frailty(id)` and `cluster(id)` are errors that say so.
 #'
-#' **Competing risks.** Cause-specific hazards are separate fits, each with the other causes censored:
+#' **Competing risks.** Cause-specific hazards are separate fits, each with the other causes censored, as in
 #' `Surv(time, status == "relapse")`. A factor as status is an error that says so. Interval-censored times are refused,
-#' since it is not known who was at risk when an event happened; [weibull()] and the other parametric families take them.
+#' since it is not known who was at risk when an event happened; [weibull()] and the other parametric families take
+#' them.
 #'
 #' @section Predictions:
 #' The types of [predict()][predict.galvi] for these fits are
 #' * `"response"`: the hazard ratio, the posterior mean of exp(link);
-#' * `"link"`: its logarithm. The reference is a row of the same stratum with covariates at their means over the data. The
-#'   parts of `tve()` that change in time are not included;
+#' * `"link"`: its logarithm. The reference is a row of the same stratum with covariates at their means over the data.
+#'   The parts of `tve()` that change in time are not included;
 #' * `"terms"`: the link by term;
 #' * `"survival"`, `"cumhaz"`, `"hazard"`: P(T > t), cumulative hazard and hazard at `times`, one column for each;
 #' * `"rmst"`: the restricted mean survival time, the area below the survival curve up to each of `times`.
 #'
-#' The last four are posterior means; `interval = "credible"` adds limits. They are computed from 2,000 joint draws of the
-#' log hazards of all intervals, always the same, so that results can be reproduced. The hazard of the last interval goes
-#' on beyond the last time. With `breaks = "events"` the cumulative hazard is a step function, as Breslow's, and the
-#' hazard is the step divided by the time since the event before it (NA after the last event).
+#' The last four are posterior means; `interval = "credible"` adds limits. They are computed from 2,000 joint draws of
+#' the log hazards of all intervals, always the same, so that results can be reproduced. The hazard of the last
+#' interval goes on beyond the last time. With `breaks = "events"` the cumulative hazard is a step function, as
+#' Breslow's, and the hazard is the step divided by the time since the event before it (NA after the last event).
 #'
 #' `residuals(type = "martingale")` and `"deviance"` are those of `survival::residuals.coxph()`, with posterior mean
-#' cumulative hazards. `nobs()`, `weights()`, `loo()`, `kfold()`, `log_lik()` and row names are those of the rows of the
-#' data. `loo()` and `kfold()` leave out a row with all of its intervals; where a subject has several rows, give `group`.
-#' Their densities are those of the survival time (of weight times the log density), which can be compared with those of
-#' the parametric [survival-families]; not so with `breaks = "events"`, where hazards are steps. With independent hazards
-#' at event times a new event has no density, so that `loo()` and `kfold()` are errors.
+#' cumulative hazards. `nobs()`, `weights()`, `loo()`, `kfold()`, `log_lik()` and row names are those of the rows of
+#' the data. `loo()` and `kfold()` leave out a row with all of its intervals; where a subject has several rows, give
+#' `group` (in `loo()` with `joint = TRUE`). Their densities are those of the survival time (of weight times the log density), which can be compared
+#' with those of the parametric [survival-families]; not so with `breaks = "events"`, where hazards are steps. With
+#' independent hazards at event times a new event has no density, so that `loo()` and `kfold()` are errors.
 #'
 #' @param breaks A whole number of intervals with about equally many events in each; increasing positive times at which
 #'   intervals end (a last interval follows the last of them); or `"events"`.
 #' @param baseline The prior of the log hazards: `"rw1"` (the default), `"rw2"` or `"iid"`.
 #' @param variance Its variance: [fixed()], by default `fixed(1)`; a number is a starting value, and a prior of
-#'   [priors] makes the estimate a posterior mode. The name of the hyperparameter is `baseline.variance`.
+#'   [priors] makes the estimate a posterior mode. The name of the hyperparameter is `baseline.variance`. For `tve()`
+#'   the variance of its walk, estimated unless it is fixed.
 #' @param x A variable whose effect changes in time: a number or a factor.
 #' @return `cox()`: an object of class `galvi_family`. `tve()` is only valid inside a formula.
 #' @section Errors:
-#' `galvi_error_family` for invalid arguments; `galvi_error_response` for other responses, for interval- or left-censored
-#' ones, for a factor as status, and where there is no event; `galvi_error_formula` for terms of package survival that are
-#' written in another way here, and for [tve()] with another family.
+#' `galvi_error_family` for invalid arguments; `galvi_error_response` for other responses, for interval- or
+#' left-censored ones, for a factor as status, and where there is no event; `galvi_error_formula` for terms of package
+#' survival that are written in another way here, and for [tve()] with another family.
 #' @references
 #' Cox, D. R. (1972). Regression models and life-tables. *Journal of the Royal Statistical Society B* 34, 187-220.
 #'
@@ -140,8 +142,8 @@ check_breaks <- function(breaks) {
   usable <- is.numeric(breaks) && length(breaks) && all(is.finite(breaks))
   if (usable && all(breaks > 0) && all(diff(breaks) > 0)) return(as.numeric(breaks))
   stop_galvi("family", sprintf(paste(
-    "`breaks` must be a number of intervals, increasing positive times at which intervals end, or \"events\" for one at",
-    "each event, not %s."
+    "`breaks` must be a number of intervals, increasing positive times at which intervals end, or \"events\" for one",
+    "at each event, not %s."
   ), describe(breaks)))
 }
 
@@ -170,8 +172,8 @@ cox_times <- function(y, name) {
   }
   if (!isTRUE(type %in% c("right", "counting"))) {
     response_error(name, sprintf(paste(
-      "is a survival object of type %s: cox() compares an event with the rows that were at risk at its time, which must",
-      "be known. weibull(), exponential(), loglogistic() and lognormal() take intervals"
+      "is a survival object of type %s: cox() compares an event with the rows that were at risk at its time, which",
+      "must be known. weibull(), exponential(), loglogistic() and lognormal() take intervals"
     ), describe(type)))
   }
   numbers <- unclass(y)

@@ -193,7 +193,8 @@ fixed_coefficients <- function(fit, hidden = FALSE) {
   out$covariance <- lapply(out$covariance, `dimnames<-`, list(columns, columns))
   shown <- hidden | shown_columns(spec)
   list(
-    mean = out$mean[shown, , drop = FALSE], covariance = lapply(out$covariance, function(V) V[shown, shown, drop = FALSE])
+    mean = out$mean[shown, , drop = FALSE],
+    covariance = lapply(out$covariance, function(V) V[shown, shown, drop = FALSE])
   )
 }
 

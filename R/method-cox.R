@@ -1,5 +1,5 @@
-# Methods of fits of Cox's model (R/model-cox.R), which speak of the rows of the data. Generics that are not here have the
-# method of all fits, of coefficients and hyperparameters, or say below why they have none.
+# Methods of fits of Cox's model (R/model-cox.R), which speak of the rows of the data. Generics that are not here have
+# the method of all fits, of coefficients and hyperparameters, or say below why they have none.
 
 # ---- predictions ----
 
@@ -26,7 +26,8 @@ predict.galvi_cox <- function(object, newdata, type = c("response", "link", "ter
   options <- list(
     se.fit = check_flag(se.fit, "se.fit"),
     interval = if (identical(interval, c("none", "credible"))) "none" else check_interval(interval),
-    level = check_level(level), covariance = check_flag(covariance, "covariance"), at = check_values_at(list(times = times), type)
+    level = check_level(level), covariance = check_flag(covariance, "covariance"),
+    at = check_values_at(list(times = times), type)
   )
   check_cox_request(type, entry, options)
   na.action <- check_na_action(na.action)
@@ -37,9 +38,12 @@ predict.galvi_cox <- function(object, newdata, type = c("response", "link", "ter
   if (isTRUE(entry$curve)) {
     kept <- kept_effects(object$design, re_formula)
     if (!is.null(terms) || !is.null(exclude)) {
-      stop_galvi("argument", sprintf("`terms` and `exclude` go with \"response\", \"link\" and \"terms\", not \"%s\".", type))
+      stop_galvi("argument", sprintf(
+        "`terms` and `exclude` go with \"response\", \"link\" and \"terms\", not \"%s\".", type
+      ))
     }
-    target <- target_at_intervals(counts_view(object), newdata, seq_along(object$design$intervals$labels), kept, na.action)
+    target <- target_at_intervals(counts_view(object), newdata, seq_along(object$design$intervals$labels), kept,
+      na.action)
     if (!allow.new.levels) check_known_levels(object$design, target$rows)
     parts <- list(fit = as_galvi_error(predict_cox_curves(object, target, type, options)))
     target[c("names", "omitted", "n")] <- target$rows_of[c("names", "omitted", "n")]
@@ -79,7 +83,7 @@ check_cox_request <- function(type, entry, options) {
     able <- function(entry) options$interval %in% entry$interval
     if (options$interval == "prediction") {
       stop_galvi("argument", paste(
-        "`interval = \"prediction\"` is not available with cox(): type = \"survival\" has the distribution of new times."
+        "`interval = \"prediction\"` is not available with cox(): type = \"survival\" has the distribution of times."
       ))
     }
     refuse(sprintf("`interval = \"%s\"`", options$interval), able)

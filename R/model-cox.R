@@ -2,10 +2,10 @@
 # reaches; rows that are alike are added up. These are rows of a Poisson model with a term for the baseline
 # (R/term-intervals.R); `design$intervals` has the way back to the rows of the data.
 #
-# With delta_ik the time that row i is at risk in interval k, d_ik whether its event is there and w_i its weight, the log
-# likelihood is sum_ik w_i (d_ik eta_ik - delta_ik exp(eta_ik)), of which rows with the same eta share a term. With an
-# interval for each event time, and delta_ik = 1 where row i is at risk at this time, the integral over independent flat
-# log hazards is Breslow's partial likelihood: int h^d exp(-h R) dlog h = Gamma(d) / R^d.
+# With delta_ik the time that row i is at risk in interval k, d_ik whether its event is there and w_i its weight, the
+# log likelihood is sum_ik w_i (d_ik eta_ik - delta_ik exp(eta_ik)), of which rows with the same eta share a term. With
+# an interval for each event time, and delta_ik = 1 where row i is at risk at this time, the integral over independent
+# flat log hazards is Breslow's partial likelihood: int h^d exp(-h R) dlog h = Gamma(d) / R^d.
 
 #' What galvi_design() returns, of the rows of counts, with `intervals`: how to come back
 #' @noRd

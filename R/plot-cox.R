@@ -113,7 +113,8 @@ step_panel <- function(name, data, names, label, note, log = "", rule = NULL) {
     upper = data$upr[twice], series = data$series[twice])
   if (length(names) == 1L) data$series <- NULL
   new_panel(name, data, list(
-    if (!is.null(rule)) mark("rule", data.frame(horizontal = rule)), mark("band", at, alpha = 0.2), mark("line", at, lwd = 2)
+    if (!is.null(rule)) mark("rule", data.frame(horizontal = rule), "grey40", lwd = 0.8),
+    mark("band", at, alpha = 0.2), mark("line", at, lwd = 2)
   ), c("time", label), note, range(at$x), range(at$lower, at$upper), series = series_of(names),
   key = if (length(names) > 1L) list(lwd = 2), log = log)
 }

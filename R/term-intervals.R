@@ -9,8 +9,9 @@ tve <- function(x, variance = 1) stop_term("tve", "Surv(time, status) ~ tve(x)")
 #' @param strata The variable of strata, or NULL.
 #' @noRd
 baseline_spec <- function(model, variance, strata) {
+  interval <- as.name(cox_names[["interval"]])
   complete_spec(new_spec("baseline"), list(
-    model = model, inputs = list(as.name(cox_names[["interval"]])), by = strata, variables = c(as.name(cox_names[["interval"]]), strata),
+    model = model, inputs = list(interval), by = strata, variables = c(interval, strata),
     settings = list(variance = variance), by_hyper = "shared", bar = FALSE, label = "baseline"
   ))
 }
@@ -23,9 +24,10 @@ parse_term.tve_term <- function(spec, call, env) {
   variance <- if (!is.null(arguments$variance)) {
     check_evaluates(eval_galvi(arguments$variance, env), "variance", words = galvi_words())
   }
+  interval <- as.name(cox_names[["interval"]])
   complete_spec(spec, list(
-    model = "rw1", inputs = list(as.name(cox_names[["interval"]])), by = arguments$x,
-    variables = list(as.name(cox_names[["interval"]]), arguments$x), settings = list(variance = variance), by_hyper = "shared",
+    model = "rw1", inputs = list(interval), by = arguments$x, variables = list(interval, arguments$x),
+    settings = list(variance = variance), by_hyper = "shared",
     label = sprintf("tve(%s)", deparse_one(arguments$x))
   ))
 }
@@ -40,7 +42,7 @@ refuse_intervals <- function(specs) {
   ))
 }
 
-# Their formals are those of tve(); they are no flags.
+# All levels are nodes, with rows or not.
 #' @export
 learn_field.interval_term <- function(spec, x, name) {
   spec$levels <- levels(x)

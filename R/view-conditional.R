@@ -103,7 +103,8 @@ typical_rows <- function(fit, inputs, n, at = list()) {
 kept_others <- function(fit, inputs, names) {
   specs <- fit$design$specs[!is_left_out(fit$design$specs)]
   used <- c(
-    setdiff(vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""), attr(fit$design$terms, "hidden")),
+    setdiff(vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""),
+      attr(fit$design$terms, "hidden")),
     unlist(lapply(specs, function(spec) vapply(spec$variables, variable_name, "")))
   )
   from <- unique(unlist(lapply(inputs$made[used], `[[`, "from")))

@@ -42,7 +42,7 @@ check_times_family <- function(fit, what) {
     return(invisible())
   }
   stop_galvi("argument", sprintf(
-    "%s is for positive times, as of weibull(), exponential(), lognormal(), loglogistic(), Gamma() and cox(), not for %s.",
+    "%s is for positive times, as of weibull(), exponential(), lognormal(), loglogistic() and Gamma(), not for %s.",
     what, the_family(fit$family)
   ))
 }

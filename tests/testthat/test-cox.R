@@ -335,11 +335,13 @@ test_that("hyperparameters of the baseline are learned where asked for", {
 
 test_that("hazards, cumulative hazards and restricted means of parametric families are means over the posterior", {
   families <- list(
-    exponential = list(family = exponential(), hazard = function(t, m) exp(-m), above = function(t, m) exp(-t * exp(-m))),
+    exponential = list(family = exponential(), hazard = function(t, m) exp(-m),
+      above = function(t, m) exp(-t * exp(-m))),
     weibull = list(family = weibull(fixed(1.3)), hazard = function(t, m) 1.3 / t * exp(1.3 * (log(t) - m)),
       above = function(t, m) pweibull(t, 1.3, exp(m), FALSE)),
     weibull_ph = list(family = weibull(fixed(1.3), "ph", reference = 1200),
-      hazard = function(t, m) exp(m) * 1.3 / 1200 * (t / 1200)^0.3, above = function(t, m) exp(-exp(m) * (t / 1200)^1.3)),
+      hazard = function(t, m) exp(m) * 1.3 / 1200 * (t / 1200)^0.3,
+      above = function(t, m) exp(-exp(m) * (t / 1200)^1.3)),
     lognormal = list(family = lognormal(fixed(1.1)), hazard = function(t, m) {
       dlnorm(t, m, 1.1) / plnorm(t, m, 1.1, FALSE)
     }, above = function(t, m) plnorm(t, m, 1.1, FALSE)),
