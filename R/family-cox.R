@@ -24,6 +24,10 @@
 #' posterior of the coefficients is that of Breslow's partial likelihood, up to the Gaussian approximation: the
 #' estimates are those of `survival::coxph(ties = "breslow")` where the maximum of the partial likelihood is its mean.
 #'
+#' The number of intervals matters where covariates change in time, `Surv(start, stop, status)`: the hazard of a row is
+#' compared with those of other rows over the whole interval, not at the moment of an event. If covariates change
+#' shortly before events, or at times that divide intervals, use `breaks = "events"`.
+#'
 #' **Baseline.** Log hazards of neighbouring intervals are alike in a random walk, [rw1()] or [rw2()], or independent
 #' ([iid()]). The variance is 1 unless another is given. If it is estimated, it can become 0, a constant hazard, which
 #' changes the coefficients when the hazard is not constant.

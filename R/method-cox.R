@@ -320,7 +320,10 @@ refuse_cox <- function(what, instead) {
 instead_of_times <- "predict(type = \"survival\"), \"rmst\" and \"response\" (hazard ratios) say what is predicted"
 
 #' @export
-simulate.galvi_cox <- function(object, nsim = 1, seed = NULL, ...) refuse_cox("simulate()", instead_of_times)
+simulate.galvi_cox <- function(object, nsim = 1, seed = NULL, ...) {
+  refuse_dots(list(...), simulate.galvi_cox, "simulate()")
+  refuse_cox("simulate()", instead_of_times)
+}
 #' @exportS3Method rstantools::posterior_predict
 posterior_predict.galvi_cox <- function(object, ...) refuse_cox("posterior_predict()", instead_of_times)
 #' @exportS3Method rstantools::posterior_epred
@@ -342,8 +345,17 @@ r2.galvi_cox <- function(model, ...) refuse_cox("r2()", "use loo()")
 of_single_rows <- "loo(fit) has the leverage of each row, residuals(fit) its martingale residual"
 
 #' @export
-hatvalues.galvi_cox <- function(model, ...) refuse_cox("hatvalues()", of_single_rows)
+hatvalues.galvi_cox <- function(model, ...) {
+  refuse_dots(list(...), hatvalues.galvi_cox, "hatvalues()")
+  refuse_cox("hatvalues()", of_single_rows)
+}
 #' @export
-cooks.distance.galvi_cox <- function(model, ...) refuse_cox("cooks.distance()", of_single_rows)
+cooks.distance.galvi_cox <- function(model, ...) {
+  refuse_dots(list(...), cooks.distance.galvi_cox, "cooks.distance()")
+  refuse_cox("cooks.distance()", of_single_rows)
+}
 #' @export
-rstandard.galvi_cox <- function(model, ...) refuse_cox("rstandard()", of_single_rows)
+rstandard.galvi_cox <- function(model, ...) {
+  refuse_dots(list(...), rstandard.galvi_cox, "rstandard()")
+  refuse_cox("rstandard()", of_single_rows)
+}

@@ -197,7 +197,9 @@ equal_events <- function(time, weight, K) {
 cut_follow_up <- function(times, intervals, stratum, rows, name) {
   if (intervals$events) return(risk_sets(times, intervals, stratum, rows))
   start <- pmax(times$start[rows], intervals$low[1L])
-  split <- split_times(start, times$stop[rows], intervals$low[-1L])
+  cuts <- intervals$low[-1L]
+  check_pieces(sum(findInterval(times$stop[rows], cuts) - findInterval(start, cuts) + 1), length(rows))
+  split <- split_times(start, times$stop[rows], cuts)
   out <- list(row = rows[split$at], interval = split$interval, exposure = split$exposure)
   out$event <- as.numeric(times$event[out$row] == 1 & split$last)
   none <- out$exposure <= 0
@@ -211,9 +213,18 @@ cut_follow_up <- function(times, intervals, stratum, rows, name) {
   lapply(out, `[`, !none)
 }
 
+#' Stops if there is no memory for so many pieces: some twenty numbers for each
+#' @noRd
+check_pieces <- function(count, rows) {
+  what <- sprintf("Cox's model of %s pieces of follow-up", whole_words(count))
+  with_memory(new_size(160 * as.numeric(count), rows, what, "Fewer `breaks` of cox() make fewer pieces."), NULL)
+}
+
 #' The same where each row that is at risk at an event time of its stratum counts once
 #' @noRd
 risk_sets <- function(times, intervals, stratum, rows) {
+  at <- intervals$high
+  check_pieces(sum(findInterval(times$stop[rows], at) - findInterval(times$start[rows], at)), length(rows))
   parts <- lapply(split(rows, stratum[rows]), function(rows) {
     own <- which(intervals$own[, stratum[rows[1L]]])
     at <- intervals$high[own]
