@@ -61,6 +61,7 @@
 #' interval goes on beyond the last time. With `breaks = "events"` the cumulative hazard is a step function, as
 #' Breslow's, and the hazard is the step divided by the time since the event before it (NA after the last event).
 #'
+#' The fit is one of counts in pieces of follow-up, of which its elements `nobs`, `data`, `model` and `posterior` are.
 #' `residuals(type = "martingale")` and `"deviance"` are those of `survival::residuals.coxph()`, with posterior mean
 #' cumulative hazards. `nobs()`, `weights()`, `loo()`, `kfold()`, `log_lik()` and row names are those of the rows of
 #' the data. `loo()` and `kfold()` leave out a row with all of its intervals; where a subject has several rows, give

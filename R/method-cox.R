@@ -102,6 +102,8 @@ residuals.galvi_cox <- function(object, type = c("martingale", "deviance"), ...)
   refuse_dots(list(...), residuals.galvi_cox, "residuals() of cox()")
   type <- first_choice(type, c("martingale", "deviance"), "type")
   event <- object$design$intervals$times$event
+  # rows that are not used have no pieces
+  event[object$design$intervals$weights == 0] <- NA
   expected <- mean_cumulative_hazards(object)
   residual <- event - expected
   if (type == "deviance") {
