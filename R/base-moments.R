@@ -193,3 +193,29 @@ local_density <- function(values, weights) {
   variance <- sum(kernel * (x - mean)^2) / share
   share * exp(-least - mean^2 / (2 * variance)) / sqrt(2 * pi * variance) / width
 }
+
+# ---- Gaussian quadrature ----
+
+#' Nodes and weights are eigenvalues and eigenvectors of a Jacobi matrix (Golub and Welsch 1969)
+#' @param off Beside its diagonal, which is zero.
+#' @noRd
+gauss_rule <- function(off) {
+  size <- length(off) + 1L
+  i <- seq_along(off)
+  jacobi <- matrix(0, size, size)
+  jacobi[cbind(i, i + 1L)] <- jacobi[cbind(i + 1L, i)] <- off
+  rule <- eigen(jacobi, symmetric = TRUE)
+  list(node = rule$values, weight = rule$vectors[1L, ]^2)
+}
+
+#' For means under the standard normal distribution
+#' @noRd
+hermite_rule <- function(size) gauss_rule(sqrt(seq_len(size - 1L)))
+
+#' For integrals from 0 to 1
+#' @noRd
+legendre_rule <- function(size) {
+  i <- seq_len(size - 1L)
+  rule <- gauss_rule(i / sqrt(4 * i^2 - 1))
+  list(node = (1 + rule$node) / 2, weight = rule$weight)
+}

@@ -31,6 +31,7 @@ frame_labels <- function(frame, at = NULL) {
   function(i) {
     if (!is.null(at)) i <- at[i]
     if (kind == "units") return(unit_labels_of(frame, i))
+    if (kind == "pieces") return(attr(frame, "piece_labels")[i])
     names <- row.names(frame)[i]
     switch(kind, own = dQuote(names, FALSE), source = row_number(as.numeric(names)), names)
   }
@@ -43,7 +44,8 @@ unit_labels_of <- function(frame, i) {
   quote_row_names(shown)[unclass(unit)[i]]
 }
 
-# own: the user's; automatic: numbers of rows; source: numbers of the rows of a row source; units: see above.
+# own: the user's; automatic: numbers of rows; source: numbers of the rows of a row source; units: see above; pieces:
+# each is part of one or more of the user's, and has the label of the first.
 row_name_kind <- function(data) {
   kind <- attr(data, "row_names_are")
   if (!is.null(kind)) return(kind)
@@ -67,6 +69,10 @@ quote_row_names <- function(names) if (all(grepl("^[0-9]+$", names))) names else
 #' Names of the observations: of the rows, in the wide form of rows and columns
 #' @noRd
 observation_names <- function(fit) {
+  interval <- fit$data[[cox_names[["interval"]]]]
+  if (!is.null(interval) && row_name_kind(fit$data) == "pieces") {
+    return(make.unique(paste(gsub("\"", "", attr(fit$data, "piece_labels")), interval)))
+  }
   if (is.null(fit$design$wide)) return(row.names(fit$data))
   paste(fit$data[[wide_names[["unit"]]]], fit$data[[wide_names[["item"]]]], sep = ":")
 }
@@ -81,6 +87,9 @@ spread_over <- function(n, count, turn = 1L) {
 
 # Names of the columns that the long form adds.
 wide_names <- c(response = ".response", item = ".item", unit = ".unit", weights = ".weights", offset = ".offset")
+
+# Those of the rows of Cox's model (R/model-cox.R).
+cox_names <- c(response = ".event", interval = ".interval", exposure = ".log_exposure")
 
 # Maximum size of the sample; also the number of rows read at a time, unless galvi_control(chunk_rows = ) is given.
 sample_rows <- 50000L

@@ -11,8 +11,10 @@ augment.galvi <- function(x, data = NULL, newdata = NULL, type.predict = c("resp
   if (is.null(newdata) && is.null(data)) data <- augmented_data(x)
   out <- if (is.null(newdata)) augmented_rows(x, data) else as_new_data(newdata)
   # the rows that the fit used, without places for those that it left out
-  if (is.null(newdata) && nrow(out) == x$nobs) x$na.action <- NULL
-  columns <- if (inherits(x, "galvi_wide")) {
+  if (is.null(newdata) && nrow(out) == nobs.galvi(x)) x$na.action <- NULL
+  columns <- if (inherits(x, "galvi_cox")) {
+    augment_cox(x, newdata, type, interval, level)
+  } else if (inherits(x, "galvi_wide")) {
     augment_wide(x, newdata, type, interval, level)
   } else if (has_classes(x) && type != "link") {
     if (interval != "none") check_no_classes(x, sprintf("`interval = \"%s\"`", interval))
@@ -24,7 +26,7 @@ augment.galvi <- function(x, data = NULL, newdata = NULL, type.predict = c("resp
     check_one_latent(x, "augment(type.predict = \"link\")")
     augment_numbers(x, newdata, type, interval, level)
   }
-  if (is.null(newdata) || !inherits(x, "galvi_wide") && has_response(x, newdata)) {
+  if (is.null(newdata) || !in_long_form(x) && has_response(x, newdata)) {
     columns$.resid <- augment_residuals(x, newdata)
   }
   named <- !identical(row.names(out), as.character(seq_len(nrow(out))))
@@ -51,7 +53,7 @@ augmented_rows <- function(fit, data) {
   if (!is.data.frame(data)) {
     stop_galvi("argument", sprintf("`data` must be a data frame, not %s.", describe(data)))
   }
-  n <- if (inherits(fit, "galvi_wide")) length(fit$design$wide$units) else fit$nobs
+  n <- if (inherits(fit, "galvi_wide")) length(fit$design$wide$units) else nobs.galvi(fit)
   rows <- c(n, length(stats::naresid(fit$na.action, numeric(n))))
   if (nrow(data) %in% rows) return(data)
   stop_galvi("argument", sprintf(
@@ -69,6 +71,7 @@ has_response <- function(fit, newdata) all(all.vars(fit$formula[[2L]]) %in% name
 all_classes <- function(fit) !is_mixed(fit$family) && has_classes(fit)
 
 augment_residuals <- function(fit, newdata) {
+  if (inherits(fit, "galvi_cox")) return(unname(residuals.galvi_cox(fit)))
   if (is_censored(fit)) {
     # in the middle of what is known of a censored response: nothing is drawn
     target <- draws_target(fit, newdata, response = TRUE)
@@ -100,6 +103,19 @@ augment_classes <- function(fit, newdata, each) {
 
 #' Matrices with a column for each response
 #' @noRd
+# Hazard ratios or their logarithms, and martingale residuals.
+augment_cox <- function(fit, newdata, type, interval, level) {
+  if (type == "prob") stop_galvi("argument", "`type.predict = \"prob\"` is not available for cox().")
+  if (interval == "prediction") stop_galvi("argument", "`interval = \"prediction\"` is not available for cox().")
+  predicted <- predict.galvi_cox(fit, newdata, type = type, se.fit = TRUE, interval = interval, level = level)
+  value <- as.matrix(predicted$fit)
+  limits <- if (interval != "none") list(.lower = "lwr", .upper = "upr")
+  c(
+    list(.fitted = unname(value[, 1L]), .se.fit = unname(predicted$se.fit)),
+    lapply(limits, function(column) unname(value[, column]))
+  )
+}
+
 augment_wide <- function(fit, newdata, type, interval, level) {
   if (type == "prob") stop_galvi("argument", "`type.predict = \"prob\"` is not available for responses().")
   plain <- function(x) `rownames<-`(x, NULL)

@@ -13,9 +13,12 @@
 population_posterior <- function(view, frame) {
   specs <- view$design$specs
   fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
-  smooth <- !fixed & !which_can(specs, "grouped")
+  smooth <- !fixed & !which_can(specs, "grouped") & !which_can(specs, "intervals")
   rows <- without_groups(frame_rows(view$design, frame)[[1L]], specs)
-  W <- if (any(fixed)) printed_columns(specs[[which(fixed)]], frame) else matrix(0, nrow(frame), 0L)
+  shown <- if (any(fixed)) which(shown_columns(specs[[which(fixed)]]))
+  W <- if (any(fixed)) printed_columns(specs[[which(fixed)]], frame)[, shown, drop = FALSE] else {
+    matrix(0, nrow(frame), 0L)
+  }
   colnames(W) <- rownames(vcov.galvi(view))
   beta <- fixed_coefficients(view)
   if (!any(smooth)) return(list(X = W, mean = beta$mean[, 1L], V = vcov.galvi(view)))
@@ -26,8 +29,8 @@ population_posterior <- function(view, frame) {
   u <- length(first)
   made <- subset_rows(rows, c(rep(first[1L], q), first))
   if (q > 0L) {
-    coding <- or_else(specs[[which(fixed)]]$coding, as_they_are(q))
-    made[[which(fixed)]]$W <- rbind(coding$A, matrix(0, u, q))
+    coding <- or_else(specs[[which(fixed)]]$coding, as_they_are(length(specs[[which(fixed)]]$columns)))
+    made[[which(fixed)]]$W <- rbind(coding$A[shown, , drop = FALSE], matrix(0, u, ncol(coding$A)))
   }
   eta <- latent_at(view, list(made), q + u, covariance = TRUE)
   T <- diag(q + u)
@@ -93,6 +96,7 @@ grid_data <- function(fit, dpar, data, params, ...) {
       "classes use marginaleffects::avg_predictions()."
     ))
   }
+  if (inherits(fit, "galvi_cox")) fit <- rows_view(fit)
   terms <- grid_terms(predictor_for(fit, dpar, "emmeans()"))
   if (is.null(data)) data <- original_data(fit, setdiff(all.vars(terms), params))
   emmeans::recover_data(fit$call, terms, fit$na.action, data = data, frame = fit$data, params = params, ...)
@@ -103,10 +107,10 @@ grid_data <- function(fit, dpar, data, params, ...) {
 #' @noRd
 grid_terms <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
-  inputs <- lapply(specs[!which_can(specs, "grouped")], function(spec) {
+  inputs <- lapply(specs[!which_can(specs, "grouped") & !which_can(specs, "intervals")], function(spec) {
     Reduce(function(a, b) call("*", a, b), c(spec$inputs, spec$by))
   })
-  parts <- c(stats::formula(view$design$terms)[[2L]], inputs, if (of_response(view)) offset_calls(view))
+  parts <- c(shown_formula(view), inputs, if (of_response(view)) offset_calls(view))
   right <- Reduce(function(a, b) call("+", a, b), parts)
   terms <- stats::terms(stats::as.formula(call("~", right), environment(view$formula)))
   # bases of splines and polynomials are those of the fit
@@ -148,10 +152,15 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL,
   }
   link <- view$family$link
   misc <- if (link == "identity" || is_volatility(object)) list() else {
-    label <- if (of_response(view) && is_discrete(object)) if (link == "log") "rate" else "prob" else "response"
+    kind <- if (link == "log") "rate" else "prob"
+    label <- if (inherits(object, "galvi_cox")) "hazard.ratio" else if (of_response(view) && is_discrete(object)) {
+      kind
+    } else {
+      "response"
+    }
     list(tran = link, inv.lbl = label)
   }
-  if (is_censored(object)) misc$postGridHook <- without_surv
+  if (is_censored(object) || inherits(object, "galvi_cox")) misc$postGridHook <- without_surv
   list(
     X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = V, dffun = function(k, dfargs) Inf,
     dfargs = list(), misc = misc

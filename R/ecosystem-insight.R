@@ -27,16 +27,17 @@ insight_components <- function(fit) {
 #' @noRd
 visible_formula <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
-  specs <- specs[!which_can(specs, "grouped")]
+  specs <- specs[!which_can(specs, "grouped") & !which_can(specs, "intervals")]
   offsets <- if (of_response(view)) offset_calls(view)
   extra <- c(lapply(specs, function(spec) as.call(c(as.name(spec$type), spec$inputs, spec$by))), offsets)
-  right <- Reduce(function(a, b) call("+", a, b), extra, stats::formula(view$design$terms)[[2L]])
+  right <- Reduce(function(a, b) call("+", a, b), extra, shown_formula(view))
   stats::as.formula(call("~", right), environment(view$formula))
 }
 
 offset_calls <- function(fit) {
   terms <- fit$design$frame_terms
-  as.list(attr(terms, "variables"))[-1L][attr(terms, "offset")]
+  own <- as.list(attr(terms, "variables"))[-1L][attr(terms, "offset")]
+  Filter(function(call) !identical(call, as.name(cox_names[["exposure"]])), own)
 }
 
 #' ~1 | g for each of the groups; NULL if there are none
@@ -235,7 +236,7 @@ model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...)
     values[c("ELPD", "ELPD_SE")] <- loo["elpd_loo", c("Estimate", "SE")]
     values[c("LOOIC", "LOOIC_SE")] <- loo["looic", c("Estimate", "SE")]
   }
-  has_mean <- !has_classes(model) && !is_volatility(model) && !is_censored(model)
+  has_mean <- !inherits(model, "galvi_cox") && !has_classes(model) && !is_volatility(model) && !is_censored(model)
   if (has_mean) {
     r2 <- r2.galvi(model)
     values[names(r2)] <- lapply(r2, unname)

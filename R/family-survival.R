@@ -81,8 +81,7 @@ survival_constants <- function(type) {
 survival_error <- function(name, family) {
   able <- Filter(function(family) length(family_types[[family]]$censored), family_words)
   response_error(name, sprintf(paste(
-    "is a survival object, which %s does not take: use %s. For a hazard that changes in time,",
-    "survival_pieces() splits the rows so that family = poisson() fits it"
+    "is a survival object, which %s does not take: use %s, or cox() for a hazard of any form"
   ), the_family(family), paste0(able, "()", collapse = ", ")))
 }
 
@@ -128,7 +127,7 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #' depends on `reference`, so set it where you compare fits of different data. The fit keeps it, and predictions beyond
 #' it are possible.
 #'
-#' `survival_pieces()` fits proportional hazards with a baseline hazard of any form.
+#' [cox()] fits proportional hazards with a baseline hazard of any form.
 #'
 #' @section Log densities:
 #' With g(x) = log(1 - exp(-exp(x))), the log density of an event at y, and the log probabilities of a row that is
@@ -143,7 +142,8 @@ is_truncated <- function(fit, entry) entry > if (link_has(fit$family, "same_unit
 #' eta, so the bound has one maximum, except for left-truncated rows of `loglogistic()`.
 #'
 #' @section Predictions:
-#' `predict(type = "survival", times = )` returns survival probabilities, and `plot(fit, "survival")` draws them.
+#' `predict(type = "survival", times = )` returns survival probabilities, and `plot(fit, "survival")` draws them. Types
+#' `"hazard"`, `"cumhaz"` and `"rmst"` are the hazard, the cumulative hazard and the restricted mean survival time.
 #' `predict(type = "response")` is the mean; for `loglogistic()` with a shape of 1 or less it is `Inf`, with a warning,
 #' and `predict(type = "quantile")` gives the median. Deviance, response and Pearson residuals are not defined for
 #' censored rows; `residuals(type = "quantile")` are randomised within the censoring interval.

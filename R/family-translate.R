@@ -140,10 +140,6 @@ refused_families <- c(
   "^tw$|^tweedie" = "galvi does not learn the power; use tweedie(power = 1.5)",
   "^gaulss$" = "its standard deviation has a formula, so write list(y ~ x, sigma ~ x) and use gaussian()",
   "^nbinom1$" = "its variance is a multiple of the mean; use negbinomial(), whose variance is mean + mean^2 / size",
-  "^cox[ .]?(ph)?$" = paste(
-    "a Cox model is a Poisson regression of survival_pieces(Surv(time, status) ~ x, d); use poisson(), or weibull()",
-    "for a hazard that changes as a power of time"
-  ),
   "^neg_?binomial_?1$|^NBII$" = "its variance is a multiple of the mean; use negbinomial()",
   "^skew.?normal$|^exgaussian$|^gen_extreme|^sst$|^SN1?$" =
     "galvi does not have its likelihood; use student() for outliers, or custom_family()",

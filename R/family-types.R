@@ -231,7 +231,7 @@ always_predicted <- function(family) names(Filter(function(dpar) dpar$always, fa
 # Names of the functions that make families.
 family_words <- c(
   setdiff(grep("^(zero_inflated|hurdle)_", names(family_types), invert = TRUE, value = TRUE), "weibull_ph"),
-  "zero_inflated", "hurdle"
+  "zero_inflated", "hurdle", "cox"
 )
 
 # The entry of a family; one that is not in the table makes its own.
@@ -398,6 +398,7 @@ family_label <- function(fit) {
   links <- c(
     paste(fit$family$link, "link"), sprintf("%s: %s link", names(others), vapply(others, `[[`, "", "link"))
   )
+  if (is_cox(fit$family)) return(cox_label(fit))
   options <- Filter(function(x) is.numeric(x) && length(x) == 1L && !is.na(x), fit$family$options)
   given <- sprintf("%s %s", names(options), vapply(options, format, ""))
   sprintf("%s (%s)", fit$family$family, paste(c(links, given), collapse = ", "))

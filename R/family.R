@@ -58,6 +58,7 @@
 #'   a matrix of counts with a column for each class, `cbind(a, b, c) ~ x` (multinomial). Predictions are then
 #'   probabilities.
 #' * A level without observations is an error ([droplevels()] removes it), except with fixed thresholds of `cumulative`.
+#' * [cox()] is Cox's model of censored times;
 #' * `gaussian`, `exponential`, `weibull`, `loglogistic` and `lognormal` also take censored times as a
 #'   `survival::Surv()` object, see [survival-families].
 #'
@@ -253,6 +254,8 @@ describe_parameter <- function(value, default, digits) {
 
 # A reference level or a number.
 describe_option <- function(value) {
+  if (is_value(value)) return(format(value))
+  if (length(value) > 1L) return(paste(format(value, trim = TRUE), collapse = ", "))
   if (is.na(value)) return(if (is.numeric(value)) "taken from the data" else "none")
   if (is.integer(value)) return("the first level")
   if (is.numeric(value)) format(value) else dQuote(value, FALSE)
@@ -289,6 +292,8 @@ as_galvi_family <- function(x, link = NULL, arg = "family") {
 
 family_by_name <- function(name, link, arg) {
   if (name %in% c("zero_inflated", "hurdle")) return(zero_family(name, "poisson"))
+  # also mgcv's "Cox PH"
+  if (grepl("^cox[ .]?(ph)?$", name, ignore.case = TRUE)) return(cox_with_link(link))
   types <- family_types
   if (!name %in% names(types)) {
     known <- translation(name)

@@ -4,6 +4,10 @@
 #' @noRd
 has_rows <- function(fit) nrow(fit$data) == fit$nobs
 
+#' Is it fitted to other rows than those of the user's data: to entries of a wide response, or to pieces of follow-up?
+#' @noRd
+in_long_form <- function(fit) !is.null(fit$design$wide) || !is.null(fit$design$intervals)
+
 #' @param cure What to do, the end of the message.
 #' @noRd
 check_has_rows <- function(fit, cure = "give `newdata`, a data frame or the source again") {
@@ -172,8 +176,9 @@ independent_classes <- function(likelihood, fit, mean, variance, second) {
 
 #' Posterior of the fixed effects as users see them: mean (q x K) and a q x q covariance per latent; q = 0 without fixed
 #' effects
+#' @param hidden Also of columns that belong to another term, such as the level of a baseline hazard?
 #' @noRd
-fixed_coefficients <- function(fit) {
+fixed_coefficients <- function(fit, hidden = FALSE) {
   block <- coefficient_block(fit, fixed_label)
   if (is.null(block)) {
     none <- matrix(numeric(), 0L, n_latents(fit))
@@ -182,11 +187,30 @@ fixed_coefficients <- function(fit) {
   }
   block <- named_coefficients(fit, block)
   columns <- rownames(block$mean)
-  out <- decoded(block$mean, block$covariance, fixed_spec(fit$design$specs)$coding)
+  spec <- fixed_spec(fit$design$specs)
+  out <- decoded(block$mean, block$covariance, spec$coding)
   dimnames(out$mean) <- dimnames(block$mean)
   out$covariance <- lapply(out$covariance, `dimnames<-`, list(columns, columns))
-  out
+  shown <- hidden | shown_columns(spec)
+  list(
+    mean = out$mean[shown, , drop = FALSE],
+    covariance = lapply(out$covariance, function(V) V[shown, shown, drop = FALSE])
+  )
 }
+
+#' The right side of the fixed effects without what belongs to another term
+#' @noRd
+shown_formula <- function(view) {
+  terms <- view$design$terms
+  hidden <- attr(terms, "hidden")
+  if (is.null(hidden)) return(stats::formula(terms)[[2L]])
+  labels <- lapply(setdiff(attr(terms, "term.labels"), hidden), str2lang)
+  if (length(labels)) Reduce(function(a, b) call("+", a, b), labels) else 1
+}
+
+#' Which columns of fixed effects have coefficients that users see?
+#' @noRd
+shown_columns <- function(spec) !or_else(spec$hidden, logical(length(spec$columns)))
 
 #' A block of coefficients with the names of its columns and of the latents
 #' @noRd

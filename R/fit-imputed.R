@@ -139,6 +139,12 @@ check_same_model <- function(fits) {
       "The fit to data set %d differs from that to the first in %s: give all sets the same variables and levels.", i, what
     ))
   }
+  if (!is.null(fits[[1L]]$design$intervals)) {
+    stop_galvi("data", paste(
+      "cox() does not take imputed data sets, whose rows are cut and added up in ways of their own. Give a list of",
+      "survival_pieces(), one of each set, with family = poisson()."
+    ))
+  }
   for (i in seq_along(fits)[-1L]) {
     first <- fits[[1L]]
     own <- fits[[i]]

@@ -106,7 +106,7 @@ prior_weight <- function(fit) {
     coefficient = coefficient_rows(fit, paste0(effect_prefix(fit$parameter), spec$columns)), open = rep(open, K),
     moved = abs(moved_by(open)) / posterior, typed = abs(moved_by(!open)) / posterior, narrow = posterior / prior
   )
-  lapply(out, `[`, posterior > 0 & rep(sd > 0, K))
+  lapply(out, `[`, posterior > 0 & rep(sd > 0 & shown_columns(spec), K))
 }
 
 block_of <- function(blocks) {

@@ -318,8 +318,9 @@ fixed_at_points <- function(fit) {
   if (is.na(t)) return(matrix(0, length(fit$points$weight), 0L))
   counts <- coefficient_counts(fit$model, 1L)
   u <- fit$points$coefficients[[1L]][, sum(counts[seq_len(t - 1L)]) + seq_len(counts[t]), drop = FALSE]
-  coding <- fixed_spec(fit$design$specs)$coding
-  if (is.null(coding)) u else tcrossprod(u, coding$A)
+  spec <- fixed_spec(fit$design$specs)
+  beta <- if (is.null(spec$coding)) u else tcrossprod(u, spec$coding$A)
+  beta[, shown_columns(spec), drop = FALSE]
 }
 
 #' All hyperparameters as users see them: points x H

@@ -129,6 +129,7 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
 galvi_infer <- function(model, method = "auto", start = NULL, verbose = getOption("galvi.progress", interactive())) {
   check_step(model, "galvi_model", "model")
   out <- infer_once(model, method, start, verbose)
+  if (!is.null(model$design$intervals)) out <- with_evidence_moved(out, -model$design$intervals$constant)
   # neighbours and harmonics by the lengthscales that were learned, from where learning stopped
   for (round in seq_len(most_renewals)) {
     if (!is.null(out$message) && !out$converged) break
@@ -235,6 +236,20 @@ core_model <- function(model, method) {
     if (identical(fact("inference", method, "averaging"), "likelihood")) core$averaged <- TRUE
   }
   if (needs_thin_centres(core, method)) with_thin_centres(core) else core
+}
+
+#' The result of inference where the log likelihood is another by a constant
+#' @noRd
+with_evidence_moved <- function(result, by) {
+  for (what in c("elbo", "trace", "starts")) {
+    x <- result[[what]]
+    if (is.list(x)) x$elbo <- x$elbo + by else if (!is.null(x)) x <- x + by
+    result[[what]] <- x
+  }
+  if (!is.null(result$hyper_posterior$log_evidence)) {
+    result$hyper_posterior$log_evidence <- result$hyper_posterior$log_evidence + by
+  }
+  result
 }
 
 # For rows that are not in memory the core returns no marginals: those of the sample are used instead.
@@ -354,7 +369,11 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
   family <- as_galvi_family(check_evaluates(family, "family", "family", words, family_hint))
   na.action <- check_na_action(na.action)
   plain <- without_bar(formulas, family, Filter(Negate(is.null), args))
-  design <- if (is_row_source(data)) {
+  # risk sets are of all rows together
+  if (is_cox(plain$family) && is_row_source(data)) data <- whole_source(row_source(data), plain$formulas, plain$args)
+  design <- if (is_cox(plain$family)) {
+    design_of_cox(plain$formulas, check_data(data), plain$family, plain$args, na.action)
+  } else if (is_row_source(data)) {
     design_of_source(plain$formulas, row_source(data), plain$family, plain$args, na.action, chunk_rows)
   } else {
     design_of_data(plain$formulas, check_data(data), plain$family, plain$args, na.action)

@@ -118,7 +118,7 @@ NULL
 #' The fit with its response in `y`, where boot::cv.glm() and others look for it as in glm()
 #' @noRd
 with_y <- function(fit) {
-  several <- inherits(fit, "galvi_wide") || is_counts(fit) || has_classes(fit)
+  several <- in_long_form(fit) || is_counts(fit) || has_classes(fit)
   if (several || !has_rows(fit) || is_censored(fit)) return(fit)
   model <- fit$model
   fit$y <- stats::setNames(model$y / trials_of(fit, model), row.names(fit$data))
@@ -167,7 +167,9 @@ new_fit <- function(call, model, core, result) {
       na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
       control = without_cluster(model$control)
     )),
-    class = c(if (!is.null(model$design$wide)) "galvi_wide", "galvi"),
+    class = c(
+      if (!is.null(model$design$wide)) "galvi_wide", if (!is.null(model$design$intervals)) "galvi_cox", "galvi"
+    ),
     # readRDS() loads the package that this names, and with it the methods of print()
     namespace = topenv()
   )

@@ -71,6 +71,9 @@ check_fit <- function(fit, draws = 1000) {
   fit <- at_mode(fit)
   exact <- evidence_kind(fit) == "exact"
   out <- as_galvi_error(if (exact) exact_check(fit, draws) else importance_check(fit, draws))
+  if (!is.null(fit$design$intervals)) {
+    out[c("log_evidence", "elbo")] <- lapply(out[c("log_evidence", "elbo")], `-`, fit$design$intervals$constant)
+  }
   out$dimension <- latent_dimension(fit)
   out$family <- family_label(fit)
   out$formula <- fit$formula

@@ -269,7 +269,7 @@ posterior_joint_densities <- function(fit, target, blocks, sites) {
   fit <- factorised_view(fit)
   each <- by_state(fit, function(view) {
     parts <- lapply(blocks, function(rows) {
-      own <- latent_at(view, lapply(target$rows, subset_rows, rows), length(rows), covariance = TRUE)
+      own <- latent_at(view, target_rows(target, rows)$rows, length(rows), covariance = TRUE)
       list(
         rows = rows, mean = own$mean + target$offset[rows, , drop = FALSE], roots = lapply(own$covariance,
           covariance_root)

@@ -210,6 +210,9 @@ check_comparable <- function(fits) {
     ))
   }
   response <- lapply(fits, function(fit) {
+    # the counts of Cox's model depend on its right side
+    known <- fit$design$intervals
+    if (!is.null(known)) return(c(times_hash(known$times), list(known$weights, known$events)))
     list(unname(fit$model$y), unname(fit$model$size), unname(fit$model$weights), fit$model$censoring, fit$model$known,
       response_levels(fit))
   })
@@ -217,7 +220,7 @@ check_comparable <- function(fits) {
   if (all(same)) return(invisible())
   stop_galvi("argument", sprintf(
     "anova() compares fits of the same response; that of `%s` (%d rows) is not that of `%s` (%d rows).",
-    names(fits)[which(!same)[1L]], fits[[which(!same)[1L]]]$nobs, names(fits)[1L], fits[[1L]]$nobs
+    names(fits)[which(!same)[1L]], nobs.galvi(fits[[which(!same)[1L]]]), names(fits)[1L], nobs.galvi(fits[[1L]])
   ))
 }
 

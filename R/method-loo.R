@@ -106,6 +106,7 @@
 #' @method loo galvi
 #' @rawNamespace S3method(loo::loo,galvi)
 loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
+  if (inherits(x, "galvi_cox")) return(loo.galvi_cox(x, group, joint))
   check_has_rows(x, "leave-one-out prediction needs them all; give a data frame to galvi()")
   joint <- check_flag(joint, "joint")
   if (is_imputed(x)) return(loo_of_sets(x, group, joint))

@@ -21,6 +21,9 @@
 #'   `survival::Surv()`, the log probability of what is known.
 #' * `"survival"` and `"cdf"`: P(Y > t) and P(Y <= t) for a new response Y, a column per element of `times` or `q`. The
 #'   former is also the probability of exceeding a threshold.
+#' * `"hazard"`, `"cumhaz"` and `"rmst"`, for positive times: posterior means of the hazard, of the cumulative hazard
+#'   -log P(Y > t given eta), and of the restricted mean survival time, the area below the survival curve from 0 to t; a
+#'   column per element of `times`. [cox()] has types of its own.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles and prediction intervals are for as many
 #' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read.
@@ -29,7 +32,7 @@
 #' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
 #'
 #' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`), for a probability given
-#' eta (`"survival"`, `"cdf"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where
+#' eta (`"survival"`, `"cdf"`; so for `"hazard"`, `"cumhaz"` and `"rmst"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where
 #' `fit` is the posterior median of this quantile; a prediction interval is for a new response. Both have equal tails.
 #' Responses with several classes have neither, except for the linear predictor of an ordinal response; use `se.fit`.
 #'
@@ -71,7 +74,8 @@
 #'   "response"` only. `"confidence"`, the word of [predict.lm()], means `"credible"`.
 #' @param level Probability of the interval, between 0 and 1.
 #' @param probs Probabilities, between 0 and 1, for `type = "quantile"`.
-#' @param times,q Numeric vectors for `type = "survival"` and `type = "cdf"`: values of the response.
+#' @param times,q Numeric vectors, values of the response: `times` for `type = "survival"`, `"hazard"`, `"cumhaz"` and
+#'   `"rmst"`, `q` for `type = "cdf"`.
 #' @param covariance For `type = "link"`: if TRUE, return the joint posterior covariance of eta at all rows as well.
 #' @param dpar For models with several predictors and types `"link"`, `"terms"` and `"response"`: the parameter to
 #'   predict, such as `"sigma"`. NULL, the default, or `"mu"` is the predictor of the response.
@@ -92,7 +96,7 @@
 #' @return Predictions in the order of the rows, with their row names:
 #' * a vector; a matrix with a column per class, latent value, term, quantile or time where the type has several; for
 #'   `"terms"` with several latent values an array, rows x terms x latent values;
-#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for `"survival"`, `"cdf"` and `"quantile"` an
+#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for types with a column per time or probability an
 #'   array, rows x times or probabilities x these three;
 #' * with `se.fit` or `covariance`, a list of `fit`, `se.fit` (of the same shape) and `covariance`, a square matrix
 #'   (for several latent values a list of them);
@@ -133,7 +137,7 @@
 predict.galvi <- function(object, newdata,
                           type = c(
                             "response", "link", "class", "prob", "terms", "quantile", "density", "survival",
-                            "cdf"
+                            "cdf", "hazard", "cumhaz", "rmst"
                           ),
                           se.fit = FALSE, interval = c("none", "credible", "prediction"), level = 0.95,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
@@ -227,7 +231,10 @@ predict_types <- function() {
     quantile = entry(predict_quantile, interval = c("none", "credible")),
     density = entry(predict_density),
     survival = entry(function(...) predict_tail("upper", ...), interval = c("none", "credible")),
-    cdf = entry(function(...) predict_tail("cdf", ...), interval = c("none", "credible"))
+    cdf = entry(function(...) predict_tail("cdf", ...), interval = c("none", "credible")),
+    hazard = entry(function(...) predict_hazard("hazard", ...), interval = c("none", "credible")),
+    cumhaz = entry(function(...) predict_hazard("cumhaz", ...), interval = c("none", "credible")),
+    rmst = entry(function(...) predict_hazard("rmst", ...), interval = c("none", "credible"))
   )
 }
 

@@ -60,7 +60,8 @@ print_model <- function(x, digits) {
   check_whole(digits, "digits", upper = 22)
   print_call(x$call, x$formulas)
   cat("Family: ", x$family, "\n", sep = "")
-  what <- if (is.null(x$coefficients)) ": none" else " (posterior mean, sd and interval):"
+  what <- if (is.null(x$coefficients)) ": none" else sprintf(" (%sposterior mean, sd and interval):",
+    if (is.null(x$events)) "" else "log hazard ratios; ")
   cat("\nFixed effects", what, "\n", sep = "")
   if (!is.null(x$coefficients)) print_coefficients(x$coefficients, x$notes, digits)
   print_factors(x$factors, digits)
@@ -69,7 +70,8 @@ print_model <- function(x, digits) {
   print_shared(x$shared, digits)
   print_hyper(x$hyper[!x$random, ], x$thresholds, digits)
   left <- if (x$left_out) sprintf(" (%s left out for missing values)", format(x$left_out, big.mark = ","))
-  cat("\n", format(x$nobs, big.mark = ","), if (x$nobs == 1L) " observation" else " observations", left, "; ",
+  cat("\n", format(x$nobs, big.mark = ","), if (x$nobs == 1L) " observation" else " observations",
+    if (!is.null(x$events)) sprintf(", %s events", format(x$events, big.mark = ",")), left, "; ",
     evidence_line(x$logLik, digits), "\n", sep = "")
   if (x$sets) print_wrapped(sprintf("Mean of %d data sets: an equal mixture of their fits, fit$fits.", x$sets))
 }
@@ -99,6 +101,12 @@ print_warnings <- function(fit, note = if (length(coef.galvi(fit))) narrow_note(
   said <- length(fit$convergence$message) && nzchar(fit$convergence$message)
   if (said || !fit$convergence$converged) print_message(fit$convergence)
   print_penalty(fit$penalty)
+}
+
+# Of Cox's model; NULL for others.
+count_events <- function(fit) {
+  known <- fit$design$intervals
+  if (!is.null(known)) sum(known$times$event[known$weights > 0])
 }
 
 # How many rows were left out for missing values.
@@ -241,7 +249,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
     list(
       call = object$call, formulas = all_formulas(object),
       family = family_label(object),
-      nobs = nobs.galvi(object), left_out = left_out(object),
+      nobs = nobs.galvi(object), events = count_events(object), left_out = left_out(object),
       method = object$method, expectation = object$expectation, backend = object$backend,
       coefficients = coefficients, thresholds = threshold_table(object),
       hyper = with_roots(hyper_at_level(object, level)), missing_limits = missing_limits(object),

@@ -53,7 +53,8 @@ NULL
 nobs.galvi <- function(object, use.fallback = FALSE, ...) {
   refuse_dots(list(...), nobs.galvi, "nobs()")
   check_flag(use.fallback, "use.fallback")
-  object$nobs + sum(object$seen)
+  known <- object$design$intervals
+  (if (is.null(known)) object$nobs else length(known$weights)) + sum(object$seen)
 }
 
 #' @rdname galvi-accessors
@@ -71,7 +72,8 @@ terms.galvi <- function(x, ...) {
   design <- x$design
   variables <- as.list(attr(design$frame_terms, "variables"))[-1L]
   offsets <- variables[attr(design$frame_terms, "offset")]
-  right <- Reduce(function(a, b) call("+", a, b), offsets, stats::formula(design$terms)[[2L]])
+  offsets <- offsets[vapply(offsets, variable_name, "") != cox_names[["exposure"]]]
+  right <- Reduce(function(a, b) call("+", a, b), offsets, shown_formula(x))
   out <- stats::terms(stats::as.formula(call("~", design$formula[[2L]], right), environment(design$terms)))
   # attributes of model.frame() for these variables
   own <- vapply(as.list(attr(out, "variables"))[-1L], variable_name, "")

@@ -249,17 +249,11 @@ level_at <- function(view, eta) {
 #' Mean and sd of the expected level where eta ~ N(mean, sd^2), by a Gauss-Hermite rule
 #' @noRd
 level_moments <- function(view, mean, sd) {
-  # nodes are eigenvalues of the Jacobi matrix (Golub and Welsch 1969)
-  size <- 24L
-  i <- seq_len(size - 1L)
-  jacobi <- matrix(0, size, size)
-  jacobi[cbind(i, i + 1L)] <- jacobi[cbind(i + 1L, i)] <- sqrt(i)
-  rule <- eigen(jacobi, symmetric = TRUE)
-  weight <- rule$vectors[1L, ]^2
-  value <- vapply(rule$values, function(z) level_at(view, mean + z * sd), as.numeric(mean))
-  value <- matrix(value, ncol = size)
-  centre <- drop(value %*% weight)
-  list(mean = centre, sd = sqrt(drop((value - centre)^2 %*% weight)))
+  rule <- hermite_rule(24L)
+  value <- vapply(rule$node, function(z) level_at(view, mean + z * sd), as.numeric(mean))
+  value <- matrix(value, ncol = length(rule$node))
+  centre <- drop(value %*% rule$weight)
+  list(mean = centre, sd = sqrt(drop((value - centre)^2 %*% rule$weight)))
 }
 
 #' Residuals of a column of levels: as of a column of numbers, where they are those of its levels

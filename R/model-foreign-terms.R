@@ -309,21 +309,20 @@ without_foreign <- function(expr, env, table, note) {
 
 #' Stops if a formula has terms or left sides of other packages: the error shows the formula as it is written here
 #' @noRd
-check_foreign_formula <- function(formula) {
-  found <- own_formula(formula)
+check_foreign_formula <- function(formula, table = foreign_terms) {
+  found <- own_formula(formula, table)
   if (!length(found$notes)) return(invisible())
   stop_rewritten("formula", foreign_message(found$notes), formula, found$to)
 }
 
 #' A formula with all that is of other packages replaced -> list(to, notes: what was replaced)
 #' @noRd
-own_formula <- function(formula) {
+own_formula <- function(formula, table = foreign_terms) {
   if (length(formula) != 3L) return(list(to = formula))
   env <- environment(formula)
   if (is.null(env)) env <- globalenv()
   notes <- list()
   note <- function(found) notes[[length(notes) + 1L]] <<- found
-  table <- foreign_terms
   pieces <- summands(formula[[3L]])
   pieces <- lapply(pieces, function(piece) {
     if (!is.call(piece$expr)) return(list(piece))
@@ -464,13 +463,11 @@ foreign_terms <- local({
       "A random intercept takes the place of robust standard errors; without it rows count as independent."
     )),
     strata = term("survival", as_it_is, paste(
-      "There are no baselines by stratum here: the effect moves the times of a stratum. With loglogistic() a second",
+      "Only cox() has baselines by stratum: here the effect moves the times of a stratum. With loglogistic() a second",
       "formula, shape ~ %s, gives each stratum its own shape, with lognormal() sigma ~ %s."
     )),
-    pspline = term("survival", smooth), tt = term("survival", as_it_is, paste(
-      "An effect that changes in time is that of %s:factor(interval) in the rows of survival_pieces(), with",
-      "family = poisson()."
-    )),
+    pspline = term("survival", smooth), tt = term("survival", as_it_is,
+      "An effect that changes in time is tve(%s) with family = cox()."),
     ridge = term("survival", function(v, a) paste(v, collapse = " + "),
       "The penalty is the prior, as in prior = list(%s = normal(0, 1))."),
     Error = term("stats::aov", group),

@@ -32,7 +32,9 @@ parse_formula <- function(formula, data, elsewhere = character()) {
     ))
   }
   check_foreign_formula(formula)
-  sorted_formula(formula, sort_summands(summands(formula[[3L]]), env), data, elsewhere)
+  parts <- sort_summands(summands(formula[[3L]]), env)
+  refuse_intervals(parts$specs)
+  sorted_formula(formula, parts, data, elsewhere)
 }
 
 # The same from sorted summands, as sort_summands() returns them.

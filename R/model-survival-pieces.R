@@ -50,16 +50,11 @@ survival_pieces <- function(formula, data, cuts = 10) {
   whole <- do.call(stats::complete.cases, c(times, as.list(data[columns])))
   cuts <- check_cuts(cuts, times$stop[whole & times$event == 1])
   row <- which(whole)
-  from <- findInterval(times$start[row], cuts) + 1L
-  # intervals contain their right end, not their left end
-  to <- findInterval(times$stop[row], cuts, left.open = TRUE) + 1L
-  count <- to - from + 1L
-  at <- rep(row, count)
-  interval <- sequence(count, from)
+  split <- split_times(times$start[row], times$stop[row], cuts)
+  at <- row[split$at]
+  interval <- split$interval
   low <- c(0, cuts)[interval]
   high <- c(cuts, Inf)[interval]
-  start <- pmax(times$start[at], low)
-  stop <- pmin(times$stop[at], high)
   out <- data[at, columns, drop = FALSE]
   own <- c("event", "log_exposure", "interval", "time", "row")
   if (length(taken <- intersect(columns, own))) {
@@ -67,13 +62,27 @@ survival_pieces <- function(formula, data, cuts = 10) {
       "`data` has a column `%s`, which survival_pieces() makes: rename it.", taken[1L]
     ))
   }
-  out$event <- as.integer(times$event[at] == 1 & interval == rep(to, count))
-  out$log_exposure <- log(stop - start)
+  out$event <- as.integer(times$event[at] == 1 & split$last)
+  out$log_exposure <- log(split$exposure)
   out$interval <- interval
   out$time <- (low + pmin(high, max(times$stop[row]))) / 2
   out$row <- at
   rownames(out) <- NULL
   structure(out, cuts = cuts)
+}
+
+#' Follow-up cut into pieces, one for each interval that it reaches; intervals contain their right end, not their left end
+#'
+#' @return list(at: whose piece it is, interval, exposure, last: does the follow-up end in it?)
+#' @noRd
+split_times <- function(start, stop, cuts) {
+  from <- findInterval(start, cuts) + 1L
+  to <- findInterval(stop, cuts, left.open = TRUE) + 1L
+  count <- to - from + 1L
+  at <- rep(seq_along(stop), count)
+  interval <- sequence(count, from)
+  exposure <- pmin(stop[at], c(cuts, Inf)[interval]) - pmax(start[at], c(-Inf, cuts)[interval])
+  list(at = at, interval = interval, exposure = exposure, last = interval == rep(to, count))
 }
 
 piece_times <- function(y) {

@@ -159,6 +159,7 @@ predictor_scale <- function(design, weights) {
 #' How many rows each row counts for in moments: trials count as rows of one trial
 #' @noRd
 rows_counted <- function(design) {
+  if (!is.null(design$counted)) return(design$counted)
   trials <- if (weights_divide(design$family, !is.null(design$survival))) 1 else design$size
   row_counts(design$weights * trials)
 }

@@ -334,7 +334,7 @@ print.galvi_conditional_effects <- function(x, digits = 4, ...) {
   what <- c(posterior_epred = "mean response", posterior_linpred = "linear predictor",
     posterior_predict = "new responses")[[settings$method]]
   cat(sprintf("Conditional effects: %s of the %s with %s%% intervals\n", if (settings$robust) "medians" else "means",
-    what, format(100 * settings$prob)))
+    or_else(settings$what, what), format(100 * settings$prob)))
   for (name in names(x)) {
     data <- as.data.frame(x[[name]])
     cat("\n", name, "\n", sep = "")

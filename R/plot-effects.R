@@ -174,7 +174,7 @@ response_data <- function(fit, marginals, level, predicted) {
   limits <- response_limits(fit, marginals, level)
   data <- data.frame(fit = response_mean(fit, marginals), lwr = limits[, 1L], upr = limits[, 2L])
   # How far the rate of a new observation is from its mean depends on its exposure.
-  parameter <- !is.null(fit$parameter)
+  parameter <- !is.null(fit$parameter) || !is.null(fit$reference)
   if (!predicted || parameter || !is.null(response_levels(fit)) || is_volatility(fit) || has_offset(fit)) return(data)
   quantile <- function(p) response_moment(fit, marginals, "quantile", probability = p)
   data$y_lwr <- quantile(tails(level)[1L])
@@ -188,6 +188,7 @@ stack_series <- function(pieces, names) {
 }
 
 effect_axis <- function(fit, scale, offset = has_offset(fit)) {
+  if (!is.null(fit$reference)) return(if (scale == "link") "log hazard ratio" else "hazard ratio")
   if (!is.null(fit$parameter)) {
     on_link <- scale == "link" && fit$family$link != "identity"
     return(paste0(fit$parameter, if (on_link) sprintf(" (%s scale)", fit$family$link)))
@@ -208,7 +209,7 @@ effect_axis <- function(fit, scale, offset = has_offset(fit)) {
   paste0("mean of ", fit$design$response$name, if (exposed) " per unit of exposure")
 }
 
-has_offset <- function(fit) any(fit$model$offset != or_else(fit$design$level, 0))
+has_offset <- function(fit) is.null(fit$reference) && any(fit$model$offset != or_else(fit$design$level, 0))
 
 #' What becomes of the offset where the response is drawn
 #' @noRd
@@ -230,6 +231,7 @@ location_words <- function(fit) paste(family_type(fit$family)$location, "of", fi
 #' @noRd
 frame_marginals <- function(fit, frame, variance = TRUE) {
   rows <- frame_rows(fit$design, frame)
+  rows$terms <- against_reference(fit, rows$terms)
   marginals <- with_level(fit, latent_at(fit, rows, nrow(frame), variance = variance))
   if (variance) with_between(fit, marginals, rows) else marginals
 }

@@ -6,6 +6,7 @@ survival_panels <- function(fit, settings) {
     numbers <- "`which = \"survival\"` is for responses that are numbers: use \"effects\" or \"predictive\"."
     stop_galvi("argument", numbers)
   }
+  if (!is.null(fit$design$intervals)) return(cox_survival_panels(fit, settings))
   target <- if (is.null(newdata)) typical_target(fit) else new_target(fit, newdata)
   if (target$n == 0L) stop_galvi("newdata", no_rows_words(newdata))
   reach <- settings$xlim
@@ -13,21 +14,28 @@ survival_panels <- function(fit, settings) {
   times <- seq(reach[1L], reach[2L], length.out = settings$n)
   options <- list(at = times, interval = "credible", level = settings$level)
   curves <- predict_tail("upper", fit, target, options)
-  names <- curve_names(newdata, target)
-  data <- do.call(rbind, lapply(seq_len(target$n), function(i) {
-    one <- matrix(curves$fit[i, , ], ncol = 3L, dimnames = list(NULL, c("fit", "lwr", "upr")))
-    data.frame(series = factor(rep(names[i], length(times)), names), time = times, one)
-  }))
-  if (target$n == 1L) data$series <- NULL
-  note <- join_notes(
+  survival_panel(curves$fit, times, curve_names(newdata, target), if (is_censored(fit)) "time" else {
+    fit$design$response$name
+  }, join_notes(
     sprintf("bands: %g%% credible intervals", 100 * settings$level),
     if (is.null(newdata)) "variables at typical values", if (is.null(newdata) && has_offset(fit)) "offset 0"
-  )
+  ))
+}
+
+#' @param curves n x T x 3. names: of the n curves.
+#' @noRd
+survival_panel <- function(curves, times, names, along, note) {
+  n <- length(names)
+  data <- do.call(rbind, lapply(seq_len(n), function(i) {
+    one <- matrix(curves[i, , ], ncol = 3L, dimnames = list(NULL, c("fit", "lwr", "upr")))
+    data.frame(series = factor(rep(names[i], length(times)), names), time = times, one)
+  }))
+  if (n == 1L) data$series <- NULL
   at <- curve_data(data[c("time", "fit", "lwr", "upr", intersect("series", names(data)))])
   series <- series_of(levels(at$series))
   panel <- new_panel("Survival", data, list(mark("band", at, alpha = 0.2), mark("line", at, lwd = 2)),
-    c(if (is_censored(fit)) "time" else fit$design$response$name, "probability of a longer time"), note,
-    range(data$time), c(0, 1), series = series, key = if (target$n > 1L) list(lwd = 2))
+    c(along, "probability of a longer time"), note,
+    range(data$time), c(0, 1), series = series, key = if (n > 1L) list(lwd = 2))
   list(data = data, panels = list(panel))
 }
 

@@ -256,6 +256,7 @@ fit_panels <- function(fit, which, settings) {
   if (!is.null(settings$newdata) && !is.null(fit$design$wide)) {
     stop_galvi("argument", "Plots of fits of responses() are about the observations: they take no `newdata`.")
   }
+  if (!is.null(fit$design$intervals)) fit <- plotted_cox(fit, which)
   plot_kinds[[which]]$panels(fit, settings)
 }
 

@@ -48,7 +48,8 @@ design_fixed <- function(terms, frame, context) {
   check_finite_columns(W)
   spec <- structure(list(
     type = fixed_label, label = fixed_label, terms = terms, assign = built$assign, contrasts = built$contrasts,
-    columns = colnames(W), intercept = intercept, parameter = context$parameter
+    columns = colnames(W), intercept = intercept, parameter = context$parameter,
+    hidden = c("(Intercept)", attr(terms, "term.labels"))[built$assign + 1L] %in% attr(terms, "hidden")
   ), class = c("fixed_term", "term"))
   known <- c(spec$columns, attr(terms, "term.labels"))
   if (!ncol(W)) return(list(spec = spec, known = known))

@@ -28,11 +28,13 @@ term_types <- list(
   ar2 = list(class = c("ar2_term", "time_term", "field_term"), can = c("steps", "repeats")),
   rr = list(class = "factors_term", can = c("open", "units")),
   "|" = list(class = c("slopes_term", "field_term"), can = c("open", "grouped")),
-  spde = list(class = c("spde_term", "field_term"), can = c("places", "repeated"))
+  spde = list(class = c("spde_term", "field_term"), can = c("places", "repeated")),
+  tve = list(class = c("tve_term", "interval_term", "time_term", "field_term"), can = "intervals"),
+  baseline = list(class = c("baseline_term", "interval_term", "time_term", "field_term"), can = "intervals")
 )
 
-# Terms that are written as function calls.
-term_words <- setdiff(names(term_types), "|")
+# Terms that are written as function calls; families add the baseline of a hazard.
+term_words <- setdiff(names(term_types), c("|", "baseline"))
 
 # An empty spec; type: a name in the table.
 new_spec <- function(type) {
@@ -83,6 +85,7 @@ eval_galvi <- function(expr, env) eval(with_own_words(expr, galvi_words(), env),
 # kernel: how a term's kernel is shown, NULL for not at all.
 spec_label <- function(spec, kernel = NULL) {
   if (spec$type %in% bars) return(spec$shown)
+  if (term_can(spec, "intervals")) return(spec$label)
   if (!is.null(spec$fields)) {
     labels <- vapply(spec$fields, spec_label, "")
     return(sprintf("%s, by = %s)", substr(labels[1L], 1L, nchar(labels[1L]) - 1L), labels[2L]))

@@ -23,6 +23,7 @@ data_inputs <- function(fit, as_brms = FALSE) {
   rows <- seq_len(max(1L, min(7L, nrow(fit$data) %/% 2L)))
   values <- list()
   made <- list()
+  left_out <- c(left_out, match(cox_names[["interval"]], names(variables), 0L))
   for (j in setdiff(seq_along(variables), left_out)) {
     name <- names(variables)[j]
     used <- intersect(all.vars(computed[[j]]), names(known))
@@ -105,7 +106,8 @@ typical_rows <- function(fit, inputs, n, at = list()) {
 kept_others <- function(fit, inputs, names) {
   specs <- fit$design$specs[!is_left_out(fit$design$specs)]
   used <- c(
-    vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""),
+    setdiff(vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""),
+      attr(fit$design$terms, "hidden")),
     unlist(lapply(specs, function(spec) vapply(spec$variables, variable_name, ""))),
     if (of_response(fit)) inputs$offsets
   )
@@ -132,7 +134,7 @@ effects_of_terms <- function(fit, inputs) {
   })
   varies <- vapply(known, function(variable) varies(get_variable(inputs$values, variable)), NA)
   factors <- attr(terms, "factors") > 0
-  own <- lapply(seq_len(ncol(factors)), function(t) {
+  own <- lapply(which(!colnames(factors) %in% attr(terms, "hidden")), function(t) {
     # a matrix is one variable, whose columns have a panel each
     intersect(unique(unlist(made_of[factors[, t]])), names(known)[varies])
   })
@@ -211,7 +213,7 @@ without_levels <- function(rows, specs, n) {
 is_left_out <- function(specs) {
   vapply(specs, function(spec) {
     own <- single_specs(list(spec))
-    any(which_can(own, "grouped") | which_can(own, "graph"))
+    any(which_can(own, "grouped") | which_can(own, "graph") | which_can(own, "intervals"))
   }, NA)
 }
 
@@ -219,7 +221,7 @@ is_left_out <- function(specs) {
 #' @noRd
 conditional_marginals <- function(fit, inputs, values, variance = TRUE) {
   rows <- frame_rows(fit$design, conditional_frame(fit, inputs, values))
-  rows$terms <- without_levels(rows$terms, fit$design$specs, nrow(values))
+  rows$terms <- against_reference(fit, without_levels(rows$terms, fit$design$specs, nrow(values)))
   marginals <- with_level(fit, latent_at(fit, rows, nrow(values), variance = variance))
   if (variance) with_between(fit, marginals, rows) else marginals
 }
@@ -326,6 +328,7 @@ conditional_target <- function(fit, inputs, values, kept) {
   rows <- Map(function(specs, kept) Map(function(spec, kept) {
     without_effects(spec_rows(spec, frame), kept, n, spec)
   }, specs, kept), predictor_specs(fit$design), kept)
+  rows[[1L]] <- against_reference(fit, rows[[1L]])
   list(
     rows = rows, n = n, names = as.character(seq_len(n)), size = rep(1, n),
     offset = or_else(fit$design$level, 0) + conditional_offset(fit, inputs, values)

@@ -256,17 +256,21 @@ check_level <- function(level, arg = "level") {
 
 # Values of the response, for the types that need them.
 check_values_at <- function(at, type) {
-  wanted <- c(survival = "times", cdf = "q")
+  curves <- c("hazard", "cumhaz", "rmst")
+  wanted <- c(survival = "times", stats::setNames(rep("times", 3L), curves), cdf = "q")
   for (name in names(Filter(Negate(is.null), at))) {
     if (!identical(unname(wanted[type]), name)) {
-      stop_galvi("argument", sprintf(
-        "`%s` is for type = \"%s\", not \"%s\".", name, names(wanted)[wanted == name], type
-      ))
+      able <- paste0("\"", names(wanted)[wanted == name], "\"", collapse = ", ")
+      stop_galvi("argument", sprintf("`%s` is for type = %s, not \"%s\".", name, able, type))
     }
   }
   if (!type %in% names(wanted)) return(NULL)
   x <- at[[wanted[[type]]]]
-  if (is.numeric(x) && length(x) && !anyNA(x)) return(as.numeric(x))
+  if (is.numeric(x) && length(x) && !anyNA(x)) {
+    if (!type %in% curves || all(x >= 0 & x < Inf)) return(as.numeric(x))
+    stop_galvi("argument", sprintf("`times` must be finite and not negative for type = \"%s\"; it has %s.", type,
+      format(x[x < 0 | x == Inf][1L])))
+  }
   stop_galvi("argument", sprintf(
     "type = \"%s\" needs `%s`, values of the response without NA, not %s.", type, wanted[[type]], describe(x)
   ))

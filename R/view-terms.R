@@ -51,7 +51,7 @@ fixed_contributions <- function(fit, W) {
   assign <- fit$design$assign
   labels <- attr(fit$design$terms, "term.labels")
   labels <- labels[sort(unique(assign[assign > 0L]))]
-  coefficients <- fixed_coefficients(fit)
+  coefficients <- fixed_coefficients(fit, hidden = TRUE)
   has_intercept <- any(assign == 0L)
   centre <- if (has_intercept) colMeans(training) else numeric(ncol(training))
   k <- n_latents(fit)

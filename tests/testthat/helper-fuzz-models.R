@@ -137,7 +137,7 @@ draw_predictor <- function(plain) {
 }
 
 draw_term <- function(plain) {
-  name <- pick(c("gp", "gp", names(galvi:::term_types)))
+  name <- pick(c("gp", "gp", setdiff(names(galvi:::term_types), c("tve", "baseline"))))
   if (name == "|") return(draw_bar())
   if (name == "iid" && chance(0.3)) return("(1 | g)")
   draw_call(name, p = if (plain) 0 else 0.25)

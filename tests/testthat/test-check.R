@@ -16,6 +16,7 @@ method_examples <- function() {
     galvi_compare = compared, summary.galvi_compare = summary(compared), galvi_plots = structure(list(), class = "galvi_plots"),
     galvi_mesh = galvi_mesh(cbind(x = c(0, 1, 0, 1), y = c(0, 0, 1, 1)), max_edge = 0.5),
     galvi_scheme = quadrature_scheme(data.frame(x = 0.5, y = 0.5), list(xlim = 0:1, ylim = 0:1)),
+    galvi_cox = galvi(survival::Surv(futime, fustat) ~ age, survival::ovarian, cox(3)),
     galvi_wide = factor_example(), galvi_loadings = structure(loadings(factor_example()), class = c("galvi_loadings", "loadings")),
     VarCorr.galvi = VarCorr.galvi(galvi(Reaction ~ (1 | Subject), sleepstudy, hyper = "fixed")),
     galvi_step = galvi_design(am ~ wt, mtcars, binomial()),

@@ -231,7 +231,7 @@ test_that("families of other packages are translated or refused by name", {
   expect_identical(as_galvi_family(VGAM::poissonff())$family, "poisson")
   expect_match(message_of_error(galvi(y ~ x, d, nbinom1())), "negbinomial")
   expect_match(message_of_error(galvi(y ~ x, d, nbinom1)), "negbinomial")
-  expect_match(message_of_error(galvi(y ~ x, d, cox())), "survival_pieces")
+  expect_match(message_of_error(galvi(y ~ x, d, cox())), "survival object")
 })
 
 test_that("non-linear formulas and tests of hypotheses are refused with what there is", {

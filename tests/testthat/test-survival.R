@@ -399,7 +399,7 @@ test_that("bad survival responses are named", {
   refused(galvi(Surv(t - 1, s) ~ x, d, weibull()), "positive times.*row 1")
   refused(galvi(Surv(t, 0 * s) ~ x, d, weibull()), "right-censored in every row")
   refused(galvi(Surv(t, 0 * s, type = "left") ~ x, d, weibull()), "left-censored in every row")
-  refused(galvi(Surv(t, s) ~ x, d, poisson()), "survival_pieces")
+  refused(galvi(Surv(t, s) ~ x, d, poisson()), "cox()")
   refused(galvi(Surv(t, s) ~ x, d, Gamma("log")), "weibull\\(\\)")
   refused(galvi(Surv(t, factor(c("a", "b", "a"))) ~ x, d, weibull()), "several states")
   refused(galvi(Surv(t - 3, t, s) ~ x, d, weibull()), "negative")

@@ -1,0 +1,363 @@
+# Methods of fits of Cox's model (R/model-cox.R), which speak of the rows of the data. Generics that are not here have
+# the method of all fits, of coefficients and hyperparameters, or say below why they have none.
+
+# ---- predictions ----
+
+# The types of predict(): whose question it is, and what may be asked beside it.
+cox_types <- list(
+  response = list(se.fit = TRUE, interval = c("none", "credible")),
+  link = list(se.fit = TRUE, interval = c("none", "credible"), covariance = TRUE),
+  terms = list(se.fit = TRUE, interval = "none"),
+  survival = list(interval = c("none", "credible"), curve = TRUE),
+  cumhaz = list(interval = c("none", "credible"), curve = TRUE),
+  hazard = list(interval = c("none", "credible"), curve = TRUE),
+  rmst = list(interval = c("none", "credible"), curve = TRUE)
+)
+
+#' @export
+predict.galvi_cox <- function(object, newdata, type = c("response", "link", "terms", "survival", "cumhaz", "hazard",
+                                "rmst"),
+                              se.fit = FALSE, interval = c("none", "credible"), level = 0.95, covariance = FALSE,
+                              na.action = stats::na.pass, times = NULL, re_formula = NULL, terms = NULL, exclude = NULL,
+                              re.form = NULL, allow.new.levels = TRUE, ...) {
+  refuse_dots(list(...), predict.galvi_cox, "predict() of cox()")
+  type <- first_choice(type, names(cox_types), "type")
+  entry <- cox_types[[type]]
+  options <- list(
+    se.fit = check_flag(se.fit, "se.fit"),
+    interval = if (identical(interval, c("none", "credible"))) "none" else check_interval(interval),
+    level = check_level(level), covariance = check_flag(covariance, "covariance"),
+    at = check_values_at(list(times = times), type)
+  )
+  check_cox_request(type, entry, options)
+  na.action <- check_na_action(na.action)
+  check_flag(allow.new.levels, "allow.new.levels")
+  re_formula <- one_re_formula(re_formula, list(re.form = re.form))
+  if (missing(newdata)) newdata <- NULL
+  if (is_row_source(newdata)) newdata <- whole_source(row_source(newdata), list(object$formula), list())
+  if (isTRUE(entry$curve)) {
+    kept <- kept_effects(object$design, re_formula)
+    if (!is.null(terms) || !is.null(exclude)) {
+      stop_galvi("argument", sprintf(
+        "`terms` and `exclude` go with \"response\", \"link\" and \"terms\", not \"%s\".", type
+      ))
+    }
+    target <- target_at_intervals(counts_view(object), newdata, seq_along(object$design$intervals$labels), kept,
+      na.action)
+    if (!allow.new.levels) check_known_levels(object$design, target$rows)
+    parts <- list(fit = as_galvi_error(predict_cox_curves(object, target, type, options)))
+    target[c("names", "omitted", "n")] <- target$rows_of[c("names", "omitted", "n")]
+  } else {
+    kept <- kept_in_ratios(object, re_formula, terms, exclude)
+    target <- ratio_target(object, newdata, kept, na.action, by_term = type == "terms")
+    if (!allow.new.levels) check_known_levels(object$design, target$rows)
+    predicted <- switch(type, response = predict_response_mean, link = predict_link, terms = predict_terms)
+    parts <- as_galvi_error(predicted(rows_view(object), target, options))
+    if (type == "terms") {
+      parts <- lapply(parts, shown_terms, attr(kept, "labels"))
+      attr(parts$fit, "constant") <- 0
+    }
+  }
+  finish <- function(x) finish_cox_rows(x, target, na.action, object, is.null(newdata))
+  result <- list(fit = finish(parts$fit))
+  if (options$se.fit) result$se.fit <- finish(parts$se.fit)
+  if (options$covariance) result$covariance <- finish(t(finish(parts$covariance)))
+  if (length(result) == 1L) result$fit else result
+}
+
+finish_cox_rows <- function(x, target, na.action, fit, observed) {
+  if (!observed) return(finish_rows(x, target, na.action, fit))
+  stats::napredict(fit$na.action, name_rows(x, target$names))
+}
+
+check_cox_request <- function(type, entry, options) {
+  refuse <- function(what, able) {
+    stop_galvi("argument", sprintf("%s is not available with type = \"%s\" of cox(), only with %s.", what, type,
+      paste0("\"", names(Filter(able, cox_types)), "\"", collapse = ", ")))
+  }
+  if (options$se.fit && !isTRUE(entry$se.fit)) refuse("`se.fit = TRUE`", function(entry) isTRUE(entry$se.fit))
+  if (options$covariance && !isTRUE(entry$covariance)) {
+    refuse("`covariance = TRUE`", function(entry) isTRUE(entry$covariance))
+  }
+  if (!options$interval %in% entry$interval) {
+    able <- function(entry) options$interval %in% entry$interval
+    if (options$interval == "prediction") {
+      stop_galvi("argument", paste(
+        "`interval = \"prediction\"` is not available with cox(): type = \"survival\" has the distribution of times."
+      ))
+    }
+    refuse(sprintf("`interval = \"%s\"`", options$interval), able)
+  }
+}
+
+#' @export
+fitted.galvi_cox <- function(object, type = c("response", "link"), newdata = NULL, re_formula = NULL, ...) {
+  refuse_dots(list(...), fitted.galvi_cox, "fitted() of cox()", words_of_lme4)
+  predict.galvi_cox(object, newdata, first_choice(type, c("response", "link"), "type"),
+    re_formula = one_re_formula(re_formula, list(...)))
+}
+
+#' @export
+residuals.galvi_cox <- function(object, type = c("martingale", "deviance"), ...) {
+  refuse_dots(list(...), residuals.galvi_cox, "residuals() of cox()")
+  type <- first_choice(type, c("martingale", "deviance"), "type")
+  event <- object$design$intervals$times$event
+  # rows that are not used have no pieces
+  event[object$design$intervals$weights == 0] <- NA
+  expected <- mean_cumulative_hazards(object)
+  residual <- event - expected
+  if (type == "deviance") {
+    residual <- sign(residual) * sqrt(2 * pmax(0, ifelse(event == 1, -log(expected), 0) - residual))
+    residual <- residual * sqrt(object$design$intervals$weights)
+  }
+  rows_of_data(object, residual)
+}
+
+#' @export
+deviance.galvi_cox <- function(object, ...) {
+  refuse_dots(list(...), deviance.galvi_cox, "deviance()")
+  sum(residuals.galvi_cox(object, "deviance")^2, na.rm = TRUE)
+}
+
+#' A number for each row that was used -> with the rows' names, and places for those that na.exclude keeps
+#' @noRd
+rows_of_data <- function(fit, x) {
+  stats::naresid(fit$na.action, stats::setNames(x, row.names(fit$design$intervals$frame)))
+}
+
+# ---- what it was fitted to ----
+
+#' @export
+weights.galvi_cox <- function(object, type = "prior", ...) {
+  refuse_dots(list(...), weights.galvi_cox, "weights()")
+  check_choice(type, "prior", "type")
+  rows_of_data(object, object$design$intervals$weights)
+}
+
+#' @export
+model.frame.galvi_cox <- function(formula, ...) {
+  refuse_dots(list(...), model.frame.galvi_cox, "model.frame()")
+  formula$design$intervals$frame
+}
+
+#' @export
+model.matrix.galvi_cox <- function(object, ...) {
+  refuse_dots(list(...), model.matrix.galvi_cox, "model.matrix()")
+  W <- model.matrix.galvi(rows_view(object))
+  shown <- shown_columns(fixed_spec(object$design$specs))
+  structure(W[, shown, drop = FALSE], assign = attr(W, "assign")[shown], contrasts = attr(W, "contrasts"))
+}
+
+# ---- leaving rows out ----
+
+# With independent hazards at event times nothing is known of the hazard at an event that is left out.
+check_hazards_known <- function(fit, what) {
+  if (!fit$design$intervals$events || fit$family$options$baseline != "iid") return(invisible())
+  stop_galvi("argument", sprintf(paste(
+    "%s is not available with cox(breaks = \"events\", baseline = \"iid\"): of an event that is left out nothing else",
+    "tells the hazard. Use breaks = 20, or baseline = \"rw1\"."
+  ), what))
+}
+
+#' @rawNamespace S3method(loo::loo,galvi_cox)
+loo.galvi_cox <- function(x, group = NULL, joint = FALSE, ...) {
+  check_hazards_known(x, "loo()")
+  joint <- check_flag(joint, "joint")
+  known <- x$design$intervals
+  groups <- if (is.null(group)) each_row(x) else left_out_groups(rows_view(x), group)
+  if (!is.null(group) && !joint) {
+    stop_galvi("argument", paste(
+      "With cox() the rows of a group are predicted together: loo(fit, group = , joint = TRUE). Their times share the",
+      "baseline, whose density is that of all."
+    ))
+  }
+  if (is.null(group) && joint) {
+    stop_galvi("argument", "`joint = TRUE` is for rows that are left out together: give `group`.")
+  }
+  number <- group_numbers(groups)
+  owner <- factor(number[known$pieces$row], seq_along(groups))
+  pieces <- split(seq_along(owner), owner)
+  names(pieces) <- names(groups)
+  some <- which(lengths(pieces) > 0L)
+  out <- loo_of_groups(pieces_view(x), structure(pieces[some], label = or_else(attr(groups, "label"), "row")), TRUE)
+  constant <- unname(rowsum(count_constants(x), number, reorder = TRUE)[, 1L])
+  # a row that is in no risk set tells nothing
+  moved <- function(column) replace(numeric(length(groups)), some, out$pointwise[, column]) - constant
+  elpd <- moved("elpd_loo")
+  out$pointwise <- elpd_columns(elpd, elpd + replace(numeric(length(groups)), some, out$pointwise[, "p_loo"]),
+    names(groups))
+  out$leverage <- stats::setNames(replace(numeric(length(groups)), some, out$leverage), names(groups))
+  out$estimates <- loo_estimates(out$pointwise, if (is.null(group)) known$weights else rep(1, length(groups)))
+  out$cavity <- NULL
+  if (is.null(group)) out["group"] <- list(NULL) else out$group$rows <- unclass(unname(groups))
+  out$formula <- x$formula
+  attr(out, "yhash") <- times_hash(known$times)
+  out
+}
+
+#' Groups of one row each, by their names
+#' @noRd
+each_row <- function(fit) {
+  names <- row.names(fit$design$intervals$frame)
+  structure(as.list(seq_along(names)), names = names)
+}
+
+#' As that of a parametric family of the same times
+#' @noRd
+times_hash <- function(times) {
+  entry <- if (times$type == "counting") times$start else 0
+  censoring <- cbind(lower = times$stop, upper = ifelse(times$event == 1, times$stop, Inf), entry = entry)
+  list(times$stop, rep(1, length(times$stop)), censoring, NULL)
+}
+
+#' @rawNamespace S3method(loo::kfold,galvi_cox)
+kfold.galvi_cox <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
+                            save_fits = FALSE, ...) {
+  check_hazards_known(x, "kfold()")
+  check_refittable(counts_view(x))
+  hyper <- first_choice(hyper, c("refit", "fixed"), "hyper")
+  save_fits <- check_flag(save_fits, "save_fits")
+  if (check_joint(joint, group) != "obs") {
+    stop_galvi("argument", "kfold() of cox() predicts each row by itself: leave `joint` out.")
+  }
+  rows <- rows_view(x)
+  groups <- if (!is.null(group)) left_out_groups(rows, group)
+  divided <- fold_numbers(rows, K, folds, groups)
+  known <- x$design$intervals
+  n <- rows$nobs
+  omitted <- split(seq_len(n), divided$fold)
+  sites <- pieces_view(at_estimates(x))$posterior
+  found <- each_once_warned(sprintf("fold %s", quote_row_names(divided$names)), "Without the rows of %s: ",
+    function(k) {
+      refit <- refit_cox(x, which(divided$fold != k), hyper)
+      list(rows = held_out_times(x, refit, omitted[[k]], sites), fit = if (save_fits) refit)
+    })
+  elpd <- numeric(n)
+  elpd[unlist(omitted)] <- unlist(lapply(found, `[[`, "rows"))
+  pointwise <- cbind(elpd_kfold = elpd, p_kfold = held_out_times(x, x, seq_len(n), sites) - elpd, kfoldic = -2 * elpd)
+  rownames(pointwise) <- row.names(known$frame)
+  together <- !is.null(groups) && divided$type %in% c("group", "grouped")
+  sums <- if (together) rowsum(pointwise, group_numbers(groups), reorder = TRUE) else pointwise
+  out <- list(estimates = loo_estimates(sums, if (together) rep(1, nrow(sums)) else known$weights),
+    pointwise = pointwise)
+  if (save_fits) {
+    fits <- lapply(seq_along(omitted), function(k) {
+      list(fit = found[[k]]$fit, omitted = omitted[[k]], predicted = omitted[[k]])
+    })
+    out$fits <- do.call(rbind, fits)
+    rownames(out$fits) <- divided$names
+  }
+  structure(out, K = length(omitted), folds = divided$fold, fold_type = divided$type, group = attr(groups, "label"),
+    joint = "obs", yhash = times_hash(known$times), class = c("kfold", "loo"))
+}
+
+#' The fit to some of its rows, with the same intervals
+#' @noRd
+refit_cox <- function(fit, rows, hyper) {
+  learned <- hyper == "refit" && any(fit$model$hyper$learned)
+  known <- fit$design$intervals
+  columns <- stats::setNames(data.frame(matrix(0, 0L, length(fit$design$columns))), fit$design$columns)
+  args <- Filter(Negate(is.null), fit$design[c("weights", "offset")])
+  frame <- frame_of_rows(known$frame, rows)
+  attr(frame, "na.action") <- NULL
+  design <- naming_rows(frame_labels(frame), design_of_times(
+    cox_parts(fit$formula, columns, unlist(lapply(args, all.vars))), fit$family, frame, args, known
+  ))
+  model <- galvi_model(design, typed_priors_of(fit), start = fit, expectation = fit$expectation,
+    hyper = if (!learned) "fixed" else if (isTRUE(fit$integrated)) "integrate" else "optimise", control = fit$control)
+  galvi_fit(model, galvi_infer(model, fit$method, fit, verbose = FALSE), fit$call)
+}
+
+#' Log densities of rows' times by a fit that may have been made without them
+#' @param sites The posterior of pieces_view() of the fit to all rows, by which densities are computed.
+#' @noRd
+held_out_times <- function(fit, refit, rows, sites) {
+  view <- pieces_view(fit)
+  pieces <- fit$design$intervals$pieces
+  own <- which(pieces$row %in% rows)
+  blocks <- split(seq_along(own), factor(pieces$row[own], rows))
+  some <- which(lengths(blocks) > 0L)
+  # the rows of counts of these pieces, by the refit's own columns and nodes
+  target <- target_of_pieces(counts_view(refit), frame_of_rows(fit$data, pieces$at[own]))
+  target[c("y", "size", "weights")] <- lapply(view$model[c("y", "size", "weights")], `[`, own)
+  target$offset <- target$offset + (view$model$offset - fit$model$offset[pieces$at, , drop = FALSE])[own, ]
+  kept <- lapply(sites[c("mean", "alpha", "lambda")], function(x) x[own, , drop = FALSE])
+  density <- replace(numeric(length(rows)), some,
+    posterior_joint_densities(counts_view(refit), target, unname(blocks[some]), kept)$density)
+  density - count_constants(fit)[rows]
+}
+
+# ---- draws ----
+
+#' @exportS3Method rstantools::log_lik
+log_lik.galvi_cox <- function(object, newdata = NULL, ndraws = 1000, ...) {
+  if (!is.null(newdata)) {
+    stop_galvi("argument", "log_lik() of cox() is for the rows of the fit: predict(type = \"survival\") for new ones.")
+  }
+  view <- pieces_view(object)
+  pieces <- object$design$intervals$pieces
+  drawn <- over_draws(view, training_target(view), ndraws, log_density_given)
+  out <- matrix(0, nrow(drawn), length(object$design$intervals$weights))
+  sums <- rowsum(t(drawn), pieces$row, reorder = TRUE)
+  out[, as.integer(rownames(sums))] <- t(sums)
+  out <- out - rep(count_constants(object), each = nrow(out))
+  `colnames<-`(out, row.names(object$design$intervals$frame))
+}
+
+#' @exportS3Method rstantools::posterior_linpred
+posterior_linpred.galvi_cox <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
+                                        re.form = NULL, ...) {
+  re_formula <- one_re_formula(re_formula, list(re.form = re.form))
+  target <- ratio_target(object, newdata, kept_in_ratios(object, re_formula))
+  drawn <- over_draws(counts_view(object), target, ndraws, function(view, target, eta) eta[, 1L])
+  if (check_flag(transform, "transform")) exp(drawn) else drawn
+}
+
+# ---- what there is not ----
+
+refuse_cox <- function(what, instead) {
+  stop_galvi("argument", sprintf("%s is not available for cox(): %s.", what, instead))
+}
+
+instead_of_times <- "predict(type = \"survival\"), \"rmst\" and \"response\" (hazard ratios) say what is predicted"
+
+#' @export
+simulate.galvi_cox <- function(object, nsim = 1, seed = NULL, ...) {
+  refuse_dots(list(...), simulate.galvi_cox, "simulate()")
+  refuse_cox("simulate()", instead_of_times)
+}
+#' @exportS3Method rstantools::posterior_predict
+posterior_predict.galvi_cox <- function(object, ...) refuse_cox("posterior_predict()", instead_of_times)
+#' @exportS3Method rstantools::posterior_epred
+posterior_epred.galvi_cox <- function(object, ...) refuse_cox("posterior_epred()", instead_of_times)
+#' @exportS3Method bayesplot::pp_check
+pp_check.galvi_cox <- function(object, ...) {
+  refuse_cox("pp_check()", "plot(fit, \"survival\") has its curves, residuals(fit) tell of single rows")
+}
+#' @rawNamespace S3method(loo::waic,galvi_cox)
+waic.galvi_cox <- function(x, ...) refuse_cox("waic()", "use loo()")
+
+#' @exportS3Method rstantools::bayes_R2
+bayes_R2.galvi_cox <- function(object, ...) refuse_cox("bayes_R2()", "use loo()")
+#' @exportS3Method rstantools::loo_R2
+loo_R2.galvi_cox <- function(object, ...) refuse_cox("loo_R2()", "use loo()")
+#' @exportS3Method performance::r2
+r2.galvi_cox <- function(model, ...) refuse_cox("r2()", "use loo()")
+
+of_single_rows <- "loo(fit) has the leverage of each row, residuals(fit) its martingale residual"
+
+#' @export
+hatvalues.galvi_cox <- function(model, ...) {
+  refuse_dots(list(...), hatvalues.galvi_cox, "hatvalues()")
+  refuse_cox("hatvalues()", of_single_rows)
+}
+#' @export
+cooks.distance.galvi_cox <- function(model, ...) {
+  refuse_dots(list(...), cooks.distance.galvi_cox, "cooks.distance()")
+  refuse_cox("cooks.distance()", of_single_rows)
+}
+#' @export
+rstandard.galvi_cox <- function(model, ...) {
+  refuse_dots(list(...), rstandard.galvi_cox, "rstandard()")
+  refuse_cox("rstandard()", of_single_rows)
+}
