@@ -237,16 +237,18 @@ frame_marginals <- function(fit, frame, variance = TRUE) {
 
 #' Variables of the model frame that eta depends on, as a named list of list(name, column)
 #'
-#' A matrix that is an input of gp() is one variable per column; elsewhere, as poly(x, 2), it is one.
+#' A matrix that is an input of gp() is one variable per column; elsewhere, as poly(x, 2) or in s(X, by = L), it is one.
 #' @noRd
 frame_variables <- function(fit) {
   fixed <- vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, "")
   inputs <- unlist(lapply(fit$design$specs, function(spec) vapply(spec$inputs, variable_name, "")))
   other <- unlist(lapply(fit$design$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by)))
   whole <- function(name) list(list(name = name, column = NULL))
+  functional <- Filter(function(spec) isTRUE(spec$functional), fit$design$specs)
+  split <- setdiff(inputs, unlist(lapply(functional, function(spec) vapply(spec$inputs, variable_name, ""))))
   pieces <- lapply(unique(c(inputs, other, fixed)), function(name) {
     x <- fit$data[[name]]
-    if (!is.matrix(x) || !name %in% inputs) return(stats::setNames(whole(name), name))
+    if (!is.matrix(x) || !name %in% split) return(stats::setNames(whole(name), name))
     columns <- if (is.null(colnames(x))) seq_len(ncol(x)) else colnames(x)
     parts <- lapply(seq_len(ncol(x)), function(j) list(name = name, column = j))
     stats::setNames(parts, paste0(name, columns))

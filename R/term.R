@@ -28,7 +28,11 @@ term_types <- list(
   ar2 = list(class = c("ar2_term", "time_term", "field_term"), can = c("steps", "repeats")),
   rr = list(class = "factors_term", can = c("open", "units")),
   "|" = list(class = c("slopes_term", "field_term"), can = c("open", "grouped")),
-  spde = list(class = c("spde_term", "field_term"), can = c("places", "repeated"))
+  spde = list(class = c("spde_term", "field_term"), can = c("places", "repeated")),
+  s = list(class = "smooth_term"),
+  te = list(class = "smooth_term"),
+  ti = list(class = "smooth_term"),
+  t2 = list(class = "smooth_term")
 )
 
 # Terms that are written as function calls.
