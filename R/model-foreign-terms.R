@@ -263,7 +263,7 @@ foreign_term <- function(expr, env, table) {
   }
   if (other && name %in% term_words) {
     expr[[1L]] <- as.name(name)
-    if (package == "mgcv") return(list(how = "names a package: terms are written without", to = deparse_one(expr)))
+    if (package == "mgcv") return(list(how = "has the name of a package before it", to = deparse_one(expr)))
     return(list(from = package, to = deparse_one(expr)))
   }
   entry <- table[[name]]

@@ -88,7 +88,10 @@ list_panels <- function(panels) {
 term_panels <- function(spec, fit, settings) UseMethod("term_panels")
 
 #' @export
-term_panels.gp_term <- function(spec, fit, settings) input_panels(fit, spec, settings)
+term_panels.gp_term <- function(spec, fit, settings) {
+  if (length(spec$inputs) == 1L && is_on_sphere(spec$inputs[[1L]])) return(sphere_panels(fit, spec, settings))
+  input_panels(fit, spec, settings)
+}
 #' @export
 term_panels.field_term <- function(spec, fit, settings) input_panels(fit, spec, settings)
 #' @export
@@ -244,8 +247,10 @@ frame_variables <- function(fit) {
   inputs <- unlist(lapply(fit$design$specs, function(spec) vapply(spec$inputs, variable_name, "")))
   other <- unlist(lapply(fit$design$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by)))
   whole <- function(name) list(list(name = name, column = NULL))
-  functional <- Filter(function(spec) isTRUE(spec$functional), fit$design$specs)
-  split <- setdiff(inputs, unlist(lapply(functional, function(spec) vapply(spec$inputs, variable_name, ""))))
+  # functional terms and places on a sphere are of the whole matrix
+  whole_ones <- Filter(function(spec) isTRUE(spec$functional) || any(vapply(spec$inputs, is_on_sphere, NA)),
+    fit$design$specs)
+  split <- setdiff(inputs, unlist(lapply(whole_ones, function(spec) vapply(spec$inputs, variable_name, ""))))
   pieces <- lapply(unique(c(inputs, other, fixed)), function(name) {
     x <- fit$data[[name]]
     if (!is.matrix(x) || !name %in% split) return(stats::setNames(whole(name), name))

@@ -58,7 +58,7 @@ degrees_of <- function(x) {
   list(lon = atan2(x[, 2L], x[, 1L]) * 180 / pi, lat = asin(x[, 3L] / radius) * 180 / pi, radius = mean(radius))
 }
 
-is_on_sphere <- function(expr) head_name(expr) == "sphere"
+is_on_sphere <- function(expr) identical(head_name(expr), "sphere") && length(expr) >= 3L
 
 #' sphere() of galvi where the formula does not see it
 #' @noRd

@@ -72,6 +72,7 @@ made_smooth <- function(spec, frame) {
   data <- smooth_data(spec, frame)
   n <- nrow(frame)
   by <- if (!is.null(spec$by)) data[[spec$smooth$by]]
+  check_no_factors(spec, data)
   check_smooth_size(spec, data, n)
   sparse <- sparse_layout(spec, data, by, n)
   if (!is.null(sparse)) return(sparse)
@@ -81,11 +82,29 @@ made_smooth <- function(spec, frame) {
   })
 }
 
-#' What smoothCon() makes of a spec, with its errors as ours
+# Bases that are functions of numbers.
+number_bases <- c("tp", "ts", "cr", "cs", "cc", "ps", "cp", "bs", "gp", "ds", "ad", "sos", "so", "sf", "sw")
+
+check_no_factors <- function(spec, data) {
+  if (!all(or_else(spec$bases, "tp") %in% number_bases)) return(invisible())
+  name <- Find(function(name) is.factor(data[[name]]), spec$smooth$term)
+  if (is.null(name)) return(invisible())
+  others <- setdiff(spec$smooth$term, name)
+  stop_galvi("data", sprintf("`%s`: `%s` is a factor, and smooths with this basis are functions of numbers. Write %s.",
+    spec$label, name, if (length(others)) {
+      x <- paste(others, collapse = ", ")
+      sprintf("%s(%s, by = %s), or s(%s, %s, bs = \"fs\"), for a function for each level", spec$type, x, name, x, name)
+    } else sprintf("%s for fixed effects, or s(%s, bs = \"re\") for random ones", name, name)))
+}
+
+#' What smoothCon() makes of a spec, with its errors as ours and its warnings as messages
 #' @noRd
 mgcv_smooths <- function(spec, data, n, absorb = TRUE) {
-  muffled <- function(expr) withCallingHandlers(expr, warning = function(w) tryInvokeRestart("muffleWarning"))
-  smooths <- tryCatch(muffled(if (is.null(spec$linked)) {
+  told <- function(expr) withCallingHandlers(expr, warning = function(w) {
+    inform_galvi("smooth", sprintf("`%s`: mgcv says \"%s\".", spec$label, sub("[.]$", "", trimws(conditionMessage(w)))))
+    tryInvokeRestart("muffleWarning")
+  })
+  smooths <- tryCatch(told(if (is.null(spec$linked)) {
     mgcv::smoothCon(spec$smooth, data, knots = smooth_knots(spec, data), absorb.cons = absorb, scale.penalty = TRUE, n = n)
   } else {
     mgcv::smoothCon(spec$smooth, spec$linked, absorb.cons = absorb, scale.penalty = TRUE, n = n, dataX = data)
@@ -152,7 +171,7 @@ most_smooth_columns <- 4000
 #' @noRd
 check_smooth_size <- function(spec, data, n) {
   factors <- Filter(is.factor, data)
-  width <- smooth_width(spec)
+  width <- smooth_width(spec, sum(vapply(data[spec$smooth$term], is.factor, NA)))
   levels <- prod(vapply(factors, nlevels, 1L))
   sparse <- identical(spec$bases, "fs") || identical(spec$bases, "mrf")
   columns <- if (sparse) width else width * levels
@@ -172,7 +191,7 @@ check_smooth_size <- function(spec, data, n) {
 }
 
 # Columns of the basis before factors, with mgcv's defaults.
-smooth_width <- function(spec) {
+smooth_width <- function(spec, factors) {
   if (length(spec$smooth$margin)) {
     return(prod(vapply(spec$smooth$margin, function(margin) {
       if (margin$bs.dim > 0) margin$bs.dim else 5 * 3^(length(margin$term) - 1)
@@ -180,7 +199,7 @@ smooth_width <- function(spec) {
   }
   k <- spec$smooth$bs.dim
   k <- k[!is.na(k) & k > 0]
-  if (length(k)) prod(k) else 10 * 3^(min(3L, length(spec$inputs)) - 1)
+  if (length(k)) prod(k) else 10 * 3^(max(1L, min(3L, length(spec$inputs) - factors)) - 1)
 }
 
 #' The variables of a smooth by the names that mgcv has for them

@@ -92,6 +92,7 @@ parse_term.smooth_term <- function(spec, call, env) {
   options <- Map(function(expr, name) {
     check_evaluates(eval(expr, env), sprintf("%s of %s", name, deparse_one(call)))
   }, options, names(options))
+  check_basis_size(options[["k"]], call)
   spec <- complete_spec(spec, list(inputs = inputs, by = by, variables = c(inputs, by)))
   bases <- smooth_bases(options[["bs"]], call, env)
   if (identical(bases, "re") && spec$type == "s") return(random_smooth(spec, options, call))
@@ -160,6 +161,13 @@ smooth_by <- function(by, call) {
   ))
 }
 
+# -1 and NA are mgcv's defaults.
+check_basis_size <- function(k, call) {
+  if (is.null(k) || is.numeric(k) && all(is.na(k) | k == -1 | k >= 1 & k == round(k))) return(invisible())
+  stop_galvi("argument", sprintf("`%s`: `k` must be whole numbers, at least 1, not %s.", deparse_one(call),
+    if (is.numeric(k) && length(k) == 1L) format(k) else describe(k)))
+}
+
 #' The bases that are named, checked: as mgcv they are found by the methods of smooth.construct()
 #' @noRd
 smooth_bases <- function(bs, call, env) {
@@ -197,6 +205,8 @@ random_smooth <- function(spec, options, call) {
   }
   spec <- complete_spec(spec, list(model = "iid", settings = list(), by_hyper = "shared", scale = FALSE))
   spec$can <- c("open", "grouped")
+  # its inputs are sorted when their types are known
+  spec$written <- spec_label(spec)
   structure(spec, class = c("re_term", "iid_term", "field_term", "term"))
 }
 
@@ -323,7 +333,7 @@ smooth_hyper <- function(spec, level, count, unit, context) {
       as_parameter(NULL, "variance", if (context$held) 1 else unit, what = "argument")
     }
     context$registry$add(owner, if (count > 1L) sprintf("variance[%d]", k) else "variance", entry,
-      1e-9 * min(unit, entry$value), 1e7 * max(unit, entry$value), term = spec$label, limited = TRUE,
+      1e-10 * min(unit, entry$value), 1e10 * max(unit, entry$value), term = spec$label, limited = TRUE,
       weak = list(type = "half_normal", sd = 10 * sqrt(unit), quantity = "root"))
   }, 1L)
   if (!is.null(id)) context$smooths$positions[[id]] <- at

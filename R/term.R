@@ -87,6 +87,7 @@ eval_galvi <- function(expr, env) eval(with_own_words(expr, galvi_words(), env),
 # kernel: how a term's kernel is shown, NULL for not at all.
 spec_label <- function(spec, kernel = NULL) {
   if (spec$type %in% bars) return(spec$shown)
+  if (!is.null(spec$written)) return(spec$written)
   if (!is.null(spec$fields)) {
     labels <- vapply(spec$fields, spec_label, "")
     return(sprintf("%s, by = %s)", substr(labels[1L], 1L, nchar(labels[1L]) - 1L), labels[2L]))

@@ -24,7 +24,8 @@ smooth_table <- function(fit, hyper) {
   views <- predictors(fit)
   parts <- lapply(views, function(view) {
     lapply(Filter(is_smooth, view$design$specs), function(spec) {
-      own <- hyper[hyper$term == spec$label & startsWith(hyper$parameter, "variance"), ]
+      # terms with the same `id` share them
+      own <- hyper[match(fit$model$hyper$name[smooth_positions(spec)], hyper$name), ]
       rows <- max(1L, nrow(own))
       first <- function(x) c(x, rep(NA_real_, rows - 1L))
       # one with fx = TRUE has no variance
@@ -37,6 +38,11 @@ smooth_table <- function(fit, hyper) {
     })
   })
   do.call(rbind, unlist(parts, recursive = FALSE))
+}
+
+# Of its variances, in the table of hyperparameters.
+smooth_positions <- function(spec) {
+  if (!is.null(spec$nodes)) spec$hyper else as.integer(unlist(lapply(spec$parts, `[[`, "hyper")))
 }
 
 smooth_size <- function(spec, view) {
@@ -106,8 +112,8 @@ print_smooths <- function(table, digits) {
   cat("\nSmooth terms (SD: square root of the variance; effective degrees of freedom):\n")
   number <- function(x, digits) ifelse(is.na(x), "", vapply(x, format, "", digits = digits))
   shown <- data.frame(
-    name = format(sub("[.]variance", "", table$name)), SD = number(table$sd, digits), lwr = number(table$lwr, digits),
-    upr = number(table$upr, digits), edf = number(table$edf, max(3L, digits - 1L)), of = number(table$most, digits),
+    name = format(ifelse(startsWith(table$name, table$term), sub("[.]variance", "", table$name), table$term)), SD = number(table$sd, digits), lwr = number(table$lwr, digits),
+    upr = number(table$upr, digits), edf = number(table$edf, max(3L, digits - 1L)), max = number(table$most, digits),
     status = table$status
   )
   names(shown)[1L] <- ""
