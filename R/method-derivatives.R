@@ -118,7 +118,7 @@ is_curve <- function(spec, view) {
     return(length(spec$inputs) == 1L && length(spec$variable) == 1L && spec$facts[[1L]]$kind != "factor")
   }
   is_smooth(spec) && !spec$functional && length(number_inputs(spec, view)) == 1L &&
-    length(spec$inputs) == 1L + !is.null(spec$nodes$levels)
+    length(spec$inputs) == 1L + !is.null(spec$sparse$levels)
 }
 
 # Names of a smooth's inputs that are no factors.
@@ -131,12 +131,12 @@ number_inputs <- function(spec, view) {
 #' a smooth with bs = "fs"?)
 #' @noRd
 curve_variables <- function(spec, view) {
-  if (!is_smooth(spec) || is.null(spec$nodes$levels)) {
+  if (!is_smooth(spec) || is.null(spec$sparse$levels)) {
     x <- if (is_smooth(spec)) number_inputs(spec, view) else variable_name(spec$inputs[[1L]])
     return(list(x = x, by = if (length(spec$by_levels)) variable_name(spec$by), levels = spec$by_levels, fs = FALSE))
   }
   x <- number_inputs(spec, view)
-  list(x = x, by = setdiff(vapply(spec$inputs, variable_name, ""), x), levels = spec$nodes$levels, fs = TRUE)
+  list(x = x, by = setdiff(vapply(spec$inputs, variable_name, ""), x), levels = spec$sparse$levels, fs = TRUE)
 }
 
 check_has_derivative <- function(view, spec, order) {
@@ -221,7 +221,7 @@ smooth_derivative_rows <- function(view, spec, places, order) {
     if (order == 1L) (up - down) / (2 * step) else (up - 2 * at(x)[[name]] + down) / step^2
   }
   rows <- lapply(subset_rows(view$model$designs[[1L]], rep(1L, length(x))), blank)
-  rows[[match(spec$label, view$design$labels)]] <- if (is.null(spec$nodes)) list(W = difference("W")) else {
+  rows[[match(spec$label, view$design$labels)]] <- if (is.null(spec$sparse)) list(W = difference("W")) else {
     list(node = at(x)$node, weight = difference("weight"))
   }
   rows

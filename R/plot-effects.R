@@ -44,8 +44,6 @@ wanted_panels <- function(views, inputs, labels) {
   })
 }
 
-is_fixed_label <- function(specs) vapply(specs, function(spec) spec$type == fixed_label, NA)
-
 wanted_of <- function(view, inputs, own, label) {
   if (label == fixed_label) return(list(effects = own$effects))
   specs <- which(own$labels == label & seq_along(own$labels) %in% own$specs)

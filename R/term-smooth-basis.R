@@ -115,7 +115,7 @@ mgcv_smooths <- function(spec, data, n, absorb = TRUE) {
 
 # Regions of a map that no row has.
 smooth_knots <- function(spec, data) {
-  if (!is.null(spec$knots)) return(spec$knots)
+  if (!is.null(spec$basis_knots)) return(spec$basis_knots)
   if (!identical(spec$bases, "mrf")) return(NULL)
   xt <- spec$smooth$xt
   names <- unique(unlist(c(names(xt$polys), names(xt$nb), colnames(xt$penalty))))
@@ -136,7 +136,7 @@ stop_unmade <- function(e, spec, data) {
   few <- grepl("fewer unique|unique values|too small|unique covariate|knots", text) && !is.null(distinct)
   k <- spec$smooth$bs.dim
   if (is.null(k)) k <- vapply(spec$smooth$margin, `[[`, 1, "bs.dim")
-  if (few && length(values) == 1L && is.null(spec$knots)) {
+  if (few && length(values) == 1L && is.null(spec$basis_knots)) {
     stop_galvi("argument", sprintf(
       "`%s`: k = %s is more than the %d distinct value%s of `%s`: give a k of at most %d%s.", spec$label,
       if (k < 0) "10 (the default)" else format(k), distinct, if (distinct == 1L) "" else "s",

@@ -74,13 +74,13 @@ sparse_smooth <- function(spec, made, frame, context) {
       diagonal_triplets(rep(own[at], length(levels)), node)
     })
     unit <- context$default_variance / mean(rowSums(X^2 / rep(own, each = nrow(X))))
-    spec$nodes <- list(levels = levels, width = p)
+    spec$sparse <- list(levels = levels, width = p)
     structure <- list(model = "iid", size = size, more = 0L)
   } else {
     at <- which(lower.tri(made$S, TRUE) & made$S != 0, arr.ind = TRUE)
     precision <- list(triplets(at[, 1L], at[, 2L], made$S[at]))
     size <- length(made$names)
-    spec$nodes <- list(regions = made$names)
+    spec$sparse <- list(regions = made$names)
     # the effects add up to zero over the rows
     node <- match(as.character(smooth_data(spec, frame)[[1L]]), made$names)
     count <- tabulate(node, size) / length(node)
@@ -107,12 +107,12 @@ sparse_smooth <- function(spec, made, frame, context) {
 #' @noRd
 sparse_smooth_rows <- function(spec, frame) {
   data <- smooth_data(spec, frame)
-  if (is.null(spec$nodes$regions)) return(level_rows(spec, level_columns(spec, data, nrow(frame)), frame))
+  if (is.null(spec$sparse$regions)) return(level_rows(spec, level_columns(spec, data, nrow(frame)), frame))
   x <- as.character(data[[1L]])
-  node <- match(x, spec$nodes$regions)
+  node <- match(x, spec$sparse$regions)
   if (anyNA(node)) {
     stop_galvi("data", sprintf("`%s` has no region %s.%s", spec$label, quote_names(x[is.na(node)][1L], "\""),
-      did_you_mean(x[is.na(node)][1L], spec$nodes$regions)))
+      did_you_mean(x[is.na(node)][1L], spec$sparse$regions)))
   }
   list(node = matrix(node))
 }
@@ -121,13 +121,13 @@ sparse_smooth_rows <- function(spec, frame) {
 level_columns <- function(spec, data, n) {
   one <- spec$smooth
   one$flev <- one$flev[1L]
-  data[[one$fterm]] <- factor(rep(one$flev, n), spec$nodes$levels)
+  data[[one$fterm]] <- factor(rep(one$flev, n), spec$sparse$levels)
   predicted_columns(one, data, n, spec$label)
 }
 
 level_rows <- function(spec, X, frame) {
-  group <- match(as.character(smooth_data(spec, frame)[[spec$smooth$fterm]]), spec$nodes$levels)
-  p <- spec$nodes$width
+  group <- match(as.character(smooth_data(spec, frame)[[spec$smooth$fterm]]), spec$sparse$levels)
+  p <- spec$sparse$width
   list(
     node = matrix(as.integer(rep((group - 1L) * p, p) + rep(seq_len(p), each = length(group))), length(group), p),
     weight = unname(X)

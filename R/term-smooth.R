@@ -96,7 +96,7 @@ parse_term.smooth_term <- function(spec, call, env) {
   spec <- complete_spec(spec, list(inputs = inputs, by = by, variables = c(inputs, by)))
   bases <- smooth_bases(options[["bs"]], call, env)
   if (identical(bases, "re") && spec$type == "s") return(random_smooth(spec, options, call))
-  spec$knots <- if (is.list(options$xt)) options$xt$knots
+  spec$basis_knots <- if (is.list(options$xt)) options$xt$knots
   options$xt <- without_knots(options$xt)
   written <- as.call(c(list(maker), inputs, lapply(options, function(x) if (is.language(x)) call("quote", x) else x)))
   if (!is.null(by)) written[["by"]] <- by
@@ -381,7 +381,7 @@ variances_of_part <- function(part, X) {
 
 #' @export
 spec_rows.smooth_term <- function(spec, frame) {
-  if (!is.null(spec$nodes)) return(sparse_smooth_rows(spec, frame))
+  if (!is.null(spec$sparse)) return(sparse_smooth_rows(spec, frame))
   data <- smooth_data(spec, frame)
   W <- smooth_columns(spec, lapply(spec$parts, function(part) {
     predicted_columns(part$smooth, data, nrow(frame), spec$label)

@@ -42,12 +42,12 @@ smooth_table <- function(fit, hyper) {
 
 # Of its variances, in the table of hyperparameters.
 smooth_positions <- function(spec) {
-  if (!is.null(spec$nodes)) spec$hyper else as.integer(unlist(lapply(spec$parts, `[[`, "hyper")))
+  if (!is.null(spec$sparse)) spec$hyper else as.integer(unlist(lapply(spec$parts, `[[`, "hyper")))
 }
 
 smooth_size <- function(spec, view) {
-  if (is.null(spec$nodes)) return(ncol(term_rows(view$model)[[match(spec$label, view$design$labels)]]$W))
-  if (is.null(spec$nodes$regions)) length(spec$nodes$levels) * spec$nodes$width else length(spec$nodes$regions) - 1
+  if (is.null(spec$sparse)) return(ncol(term_rows(view$model)[[match(spec$label, view$design$labels)]]$W))
+  if (is.null(spec$sparse$regions)) length(spec$sparse$levels) * spec$sparse$width else length(spec$sparse$regions) - 1
 }
 
 #' Effective degrees of freedom at the estimates: each coefficient's share of its prior variance that the data have
@@ -59,7 +59,7 @@ smooth_edf <- function(view, spec) {
   if (!is.null(view$states)) view <- at_state(view, view$states[[1L]])
   hyper <- view$posterior$hyper
   term <- term_of_spec(view, spec)
-  if (!is.null(spec$nodes)) return(sparse_edf(view, spec, hyper))
+  if (!is.null(spec$sparse)) return(sparse_edf(view, spec, hyper))
   block <- coefficient_block(view, spec$label)
   if (is.null(block)) return(NA_real_)
   removed <- 1 - diag(block$covariance[[1L]]) / prior_variances(term, hyper)
@@ -82,7 +82,7 @@ most_edf_nodes <- 5000L
 
 sparse_edf <- function(view, spec, hyper) {
   v <- hyper[spec$hyper]
-  if (is.null(spec$nodes$regions)) {
+  if (is.null(spec$sparse$regions)) {
     node <- unlist(lapply(spec$penalties, `[[`, "i"))
     if (length(node) > most_edf_nodes) return(NA_real_)
     precision <- unlist(Map(function(part, v) part$x / v, spec$penalties, v))
@@ -96,7 +96,7 @@ sparse_edf <- function(view, spec, hyper) {
   pairs <- cbind(part$i, part$j)[edge, , drop = FALSE]
   weight <- matrix(c(1, -1), nrow(pairs), 2L, byrow = TRUE)
   variance <- node_moments(view, spec, pairs, weight)$variance[, 1L]
-  length(spec$nodes$regions) - 1 - sum(-part$x[edge] * variance) / v
+  length(spec$sparse$regions) - 1 - sum(-part$x[edge] * variance) / v
 }
 
 #' Terms whose effective degrees of freedom are nearly as many as their coefficients: a larger k may show more

@@ -74,6 +74,15 @@ class Profile {
   const Vector& best_gradient() const { return gradient_; }
   void warm(const Start& start) { start_ = start; }
 
+  /// From now on every inference is as good as the last one; false if they are already.
+  bool tighten() {
+    if (estimates_ || loosest_ <= control_.tol) return false;
+    loosest_ = control_.tol;
+    gradient_.resize(0);
+    best_ = -std::numeric_limits<double>::infinity();
+    return true;
+  }
+
  private:
   static constexpr double largest_estimate = 1e-4;
 
@@ -146,6 +155,9 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   // what a search from a guess of the Hessian leaves
   if (!(result.converged && std::isfinite(result.value)))
     result = control.method->minimise(objective, std::isfinite(result.value) ? result.x : x0, lower, upper, search);
+  // where inference converges slowly, what it leaves hides the last gains
+  if (!result.converged && std::isfinite(result.value) && profile.tighten())
+    result = control.method->minimise(objective, result.x, lower, upper, search);
   if (!std::isfinite(result.value)) {
     table.set_unconstrained(x0);
     Profile(model, algorithm, table, inference, trace).infer(start);  // throws the reason
