@@ -99,7 +99,7 @@ sparse_smooth <- function(spec, made, frame, context) {
   structure$precision <- precision
   # a part for each variance
   field <- field_list(structure, list(variance = hyper))
-  rows <- if (made$layout == "levels") level_rows(spec, X, frame) else sparse_smooth_rows(spec, frame)
+  rows <- if (made$layout == "levels") function_rows(spec, X, frame) else sparse_smooth_rows(spec, frame)
   list(spec = spec, rows = rows, term = list(type = "field", label = spec$label, field = field, mean = numeric(),
     factors = matrix(0L, 0L, 2L)))
 }
@@ -107,7 +107,7 @@ sparse_smooth <- function(spec, made, frame, context) {
 #' @noRd
 sparse_smooth_rows <- function(spec, frame) {
   data <- smooth_data(spec, frame)
-  if (is.null(spec$sparse$regions)) return(level_rows(spec, level_columns(spec, data, nrow(frame)), frame))
+  if (is.null(spec$sparse$regions)) return(function_rows(spec, level_columns(spec, data, nrow(frame)), frame))
   x <- as.character(data[[1L]])
   node <- match(x, spec$sparse$regions)
   if (anyNA(node)) {
@@ -125,7 +125,7 @@ level_columns <- function(spec, data, n) {
   predicted_columns(one, data, n, spec$label)
 }
 
-level_rows <- function(spec, X, frame) {
+function_rows <- function(spec, X, frame) {
   group <- match(as.character(smooth_data(spec, frame)[[spec$smooth$fterm]]), spec$sparse$levels)
   p <- spec$sparse$width
   list(

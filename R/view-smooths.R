@@ -62,12 +62,12 @@ smooth_edf <- function(view, spec) {
   if (!is.null(spec$sparse)) return(sparse_edf(view, spec, hyper))
   block <- coefficient_block(view, spec$label)
   if (is.null(block)) return(NA_real_)
-  removed <- 1 - diag(block$covariance[[1L]]) / prior_variances(term, hyper)
+  removed <- 1 - diag(block$covariance[[1L]]) / core_variances(term, hyper)
   sum(pmin(1, pmax(0, removed)))
 }
 
 # Of a term's coefficients as the core has them.
-prior_variances <- function(term, hyper) {
+core_variances <- function(term, hyper) {
   factors <- term$factors
   values <- matrix(c(1, hyper)[factors + 1L], nrow(factors))
   own <- values[, 1L] * values[, 2L]
