@@ -6,7 +6,7 @@
 #' lines through it.
 #'
 #' @details
-#' The function returns the places' coordinates in space, three columns with the origin at the centre of the sphere. Every
+#' The function returns the places' coordinates in space, three columns with the origin in the middle of the sphere. Every
 #' kernel of [gp()] is then a covariance function on the sphere, `inducing`, `neighbours` and the other arguments work as
 #' for other inputs, and lengthscales are in units of `radius`, kilometres by default. Chords and great circles differ by
 #' 0.1 % at 1,000 km and 0.9 % at 3,000 km. Kernels of the great-circle distance are not an alternative: the Matern

@@ -19,7 +19,7 @@
 #' `xt`, as in `s(x, bs = "cc", xt = list(knots = list(x = c(0, 24))))`.
 #'
 #' **The model.** The function is a sum of basis functions with coefficients b, which have the prior density
-#' exp(-b'P b / 2) with P = S_1 / variance_1 + ... + S_K / variance_K, and the penalties S_k as mgcv scales them
+#' `exp(-b' P b / 2)` with `P = S_1 / variance_1 + ... + S_K / variance_K`, and the penalties S_k as mgcv scales them
 #' ([mgcv::smoothCon()] with `scale.penalty = TRUE`). Functions that no penalty sees, such as straight lines, have
 #' coefficients with the prior of slopes. Smooths are constrained as in `gam()`: they sum to zero over the rows, and those
 #' that are part of others lose the columns that they share ([mgcv::gam.side()]).
@@ -37,7 +37,7 @@
 #' **Priors** of variances are typed as those of other hyperparameters, `prior = list("s(x)" = list(sd = half_normal(1)))`,
 #' and `list(sds = half_normal(1))` is for all smooths, as class `"sds"` is in brms.
 #'
-#' **Fixed smoothing.** `fx = TRUE` leaves the penalty out. `sp` fixes variance = dispersion / sp, where the dispersion is
+#' **Fixed smoothing.** `fx = TRUE` leaves the penalty out. `sp` fixes `variance = dispersion / sp`, where the dispersion is
 #' known: it is 1 for counts and classes, and `galvi_family(gaussian(), variance = fixed(1))` fixes it elsewhere. A number
 #' in `prior`, as in `list("s(x)" = list(variance = 0.1))`, fixes a variance in all families.
 #'
