@@ -4,9 +4,9 @@
 #' Derivatives of smooth functions
 #'
 #' The posterior of the first or second derivative of a [gp()] or a smooth of mgcv ([smooths]) of one input, along it:
-#' where does the function rise, and where does it turn? The derivative of a Gaussian process is one, whose covariances are
-#' derivatives of the kernel; that of a smooth has the derivatives of its basis functions, by central differences that are
-#' accurate to eight digits.
+#' where does the function rise, and where does it turn? The derivative of a Gaussian process is one, whose covariances
+#' are derivatives of the kernel; that of a smooth has the derivatives of its basis functions, by central differences
+#' that are accurate to eight digits.
 #'
 #' @details
 #' Derivatives of processes are those of a full `gp()` (also where its states are a chain) with the kernels [se()],
@@ -27,9 +27,9 @@
 #' @param level Probability, between 0 and 1.
 #' @param ... Must be empty.
 #' @return A data frame with columns `.smooth`, the term; `.by`, the name of the factor or NA; `.fs`, the level of a
-#'   smooth with `bs = "fs"` or NA; `.derivative`, `.se`, its posterior mean and standard deviation; `.crit`, the number of standard deviations to the
-#'   limits; `.lower_ci`, `.upper_ci`; and the variables. The critical value of a band is found from 10,000 draws, the
-#'   same at every call.
+#'   smooth with `bs = "fs"` or NA; `.derivative`, `.se`, its posterior mean and standard deviation; `.crit`, the number
+#'   of standard deviations to the limits; `.lower_ci`, `.upper_ci`; and the variables. The critical value of a band is
+#'   found from 10,000 draws, the same at every call.
 #' @section Errors:
 #' `galvi_error_argument` if a term is not there, has several inputs, no derivative, or is an approximation with
 #' inducing points or neighbours; or if another argument is not as described.
@@ -127,8 +127,8 @@ number_inputs <- function(spec, view) {
   names[vapply(names, function(name) is_continuous(view$data[[name]]), NA)]
 }
 
-#' The variables of a curve: list(x, by: a factor with a function for each level, or NULL; levels; fs: are these levels of
-#' a smooth with bs = "fs"?)
+#' The variables of a curve: list(x, by: a factor with a function for each level, or NULL; levels; fs: are these levels
+#' of a smooth with bs = "fs"?)
 #' @noRd
 curve_variables <- function(spec, view) {
   if (!is_smooth(spec) || is.null(spec$sparse$levels)) {

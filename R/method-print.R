@@ -1,8 +1,8 @@
 #' Print and summarise fits
 #'
-#' `print()` shows the call, the family, fixed effects, standard deviations of random effects, smooths, other hyperparameters,
-#' and the log marginal likelihood or its bound. `summary()` adds how the fit was computed and whether it converged.
-#' Warnings come last.
+#' `print()` shows the call, the family, fixed effects, standard deviations of random effects, smooths, other
+#' hyperparameters, and the log marginal likelihood or its bound. `summary()` adds how the fit was computed and whether
+#' it converged. Warnings come last.
 #'
 #' @details
 #' Fixed effects are shown with their posterior mean, standard deviation and credible interval. For hyperparameters,
@@ -23,9 +23,9 @@
 #'   root of variance parameters, that is the standard deviation of the effects or of the noise, not the uncertainty of
 #'   the estimate;
 #' * `varcorr`: standard deviations and correlations of random effects, see [VarCorr.galvi()], or NULL;
-#' * `smooths`: a data frame of [smooths] with a row for each of their variances: `name`, `term`, `sd` (its square root),
-#'   limits `lwr`, `upr`, `status`, and for each term `edf`, its effective degrees of freedom, and `most`, the number of its
-#'   coefficients; or NULL;
+#' * `smooths`: a data frame of [smooths] with a row for each of their variances: `name`, `term`, `sd` (its square
+#'   root), limits `lwr`, `upr`, `status`, and for each term `edf`, its effective degrees of freedom, and `most`, the
+#'   number of its coefficients; or NULL;
 #' * `shared`: the loadings of each `gp(share = )`, see [gp()];
 #' * `joint`: TRUE if the coefficients come from a joint posterior of all classes (see [coef.galvi()]);
 #' * `note`: a sentence if posterior sds are too small (see [coef.galvi()]), or NULL;

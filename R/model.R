@@ -178,8 +178,8 @@ parameter_context <- function(name, design, registry) {
   )
 }
 
-#' What divides the smoothing parameters of mgcv: 1 in families whose weights multiply the log likelihood; NULL where it is
-#' learned or predicted
+#' What divides the smoothing parameters of mgcv: 1 in families whose weights multiply the log likelihood; NULL where it
+#' is learned or predicted
 #' @noRd
 known_dispersion <- function(design) {
   if (!weights_divide(design$family, !is.null(design$survival))) return(1)

@@ -2,13 +2,14 @@
 
 #' Places on a sphere
 #'
-#' `gp(sphere(lon, lat))` is a Gaussian process over places on the Earth, or on any sphere: distances are chords, straight
-#' lines through it.
+#' `gp(sphere(lon, lat))` is a Gaussian process over places on the Earth, or on any sphere: distances are chords,
+#' straight lines through it.
 #'
 #' @details
-#' The function returns the places' coordinates in space, three columns with the origin in the middle of the sphere. Every
-#' kernel of [gp()] is then a covariance function on the sphere, `inducing`, `neighbours` and the other arguments work as
-#' for other inputs, and lengthscales are in units of `radius`, kilometres by default. Chords and great circles differ by
+#' The function returns the places' coordinates in space, three columns with the origin in the middle of the sphere.
+#' Every kernel of [gp()] is then a covariance function on the sphere, `inducing`, `neighbours` and the other arguments
+#' work as for other inputs, and lengthscales are in units of `radius`, kilometres by default. Chords and great circles
+#' differ by
 #' 0.1 % at 1,000 km and 0.9 % at 3,000 km. Kernels of the great-circle distance are not an alternative: the Matern
 #' covariance of it is positive definite only up to a smoothness of 1/2 (Gneiting, 2013).
 #'
@@ -18,8 +19,8 @@
 #' @param radius Radius of the sphere, 6371 km for the Earth.
 #' @return A matrix with a row for each place and the columns `x`, `y` and `z`.
 #' @section Errors:
-#' `galvi_error_data` if longitudes or latitudes are not numbers in their range, `galvi_error_argument` if `radius` is not a
-#' positive number.
+#' `galvi_error_data` if longitudes or latitudes are not numbers in their range, `galvi_error_argument` if `radius` is
+#' not a positive number.
 #' @references
 #' Gneiting, T. (2013). Strictly and non-strictly positive definite functions on spheres. *Bernoulli* 19, 1327-1349.
 #' @seealso `s(lat, lon, bs = "sos")` in [smooths], a spline on the sphere.

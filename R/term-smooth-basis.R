@@ -5,8 +5,8 @@
 #' All smooths of a predictor, constrained as in gam()
 #'
 #' @param fixed From design_fixed().
-#' @return An environment with an entry for each term, by its label: list(layout: "columns", "levels" or "regions"; smooths:
-#'   objects of mgcv with their columns `X`; by_levels; nodes: of a sparse layout); and `positions`, of the
+#' @return An environment with an entry for each term, by its label: list(layout: "columns", "levels" or "regions";
+#'   smooths: objects of mgcv with their columns `X`; by_levels; nodes: of a sparse layout); and `positions`, of the
 #'   hyperparameters that terms with the same `id` share. Terms are built one after the other.
 #' @noRd
 smooths_of <- function(specs, frame, fixed, context) {
@@ -105,7 +105,8 @@ mgcv_smooths <- function(spec, data, n, absorb = TRUE) {
     tryInvokeRestart("muffleWarning")
   })
   smooths <- tryCatch(told(if (is.null(spec$linked)) {
-    mgcv::smoothCon(spec$smooth, data, knots = smooth_knots(spec, data), absorb.cons = absorb, scale.penalty = TRUE, n = n)
+    mgcv::smoothCon(spec$smooth, data, knots = smooth_knots(spec, data), absorb.cons = absorb,
+      scale.penalty = TRUE, n = n)
   } else {
     mgcv::smoothCon(spec$smooth, spec$linked, absorb.cons = absorb, scale.penalty = TRUE, n = n, dataX = data)
   }), error = function(e) stop_unmade(e, spec, data))
@@ -178,8 +179,8 @@ check_smooth_size <- function(spec, data, n) {
   name <- if (length(factors)) names(factors)[length(factors)] else ""
   x <- setdiff(vapply(spec$inputs, variable_name, ""), name)
   advice <- if (length(factors)) sprintf(
-    "A function for each level of `%s` is also s(%s, %s, bs = \"fs\") or gp(%s) + gp(%s, by = %s), whose matrices are sparse.",
-    name, paste(x, collapse = ", "), name, x[1L], x[1L], name
+    paste("A function for each level of `%s` is also s(%s, %s, bs = \"fs\") or gp(%s) + gp(%s, by = %s), whose",
+      "matrices are sparse."), name, paste(x, collapse = ", "), name, x[1L], x[1L], name
   ) else "Give a smaller k."
   if (columns > most_smooth_columns) {
     stop_galvi("size", sprintf("`%s` has about %s columns%s, more than %s. %s", spec$label, whole_words(columns),
@@ -293,7 +294,8 @@ symmetric_root <- function(S) {
   sqrt(e$values[kept]) * t(e$vectors[, kept, drop = FALSE])
 }
 
-#' The dimension of the null space: as mgcv states it, unless the eigenvalues say otherwise, as for some user-defined bases
+#' The dimension of the null space: as mgcv states it, unless the eigenvalues say otherwise, as for some user-defined
+#' bases
 #' @noRd
 null_dimension <- function(smooth, values) {
   p <- length(values)

@@ -145,8 +145,8 @@ design_term.re_term <- function(spec, frame, context) {
   if (!any(factors)) {
     name <- variable_name(spec$inputs[[1L]])
     stop_galvi("data", sprintf(paste(
-      "`%s`: random effects need a factor, and `%s` is numbers. Write factor(%s) for an effect of each value, or, for a",
-      "slope with a learned prior, `%s` and prior = list(%s = normal(0, learn(1)))."
+      "`%s`: random effects need a factor, and `%s` is numbers. Write factor(%s) for an effect of each value, or, for",
+      "a slope with a learned prior, `%s` and prior = list(%s = normal(0, learn(1)))."
     ), spec$label, name, name, name, name))
   }
   slopes <- c(spec$inputs[!factors], spec$by)
@@ -165,8 +165,10 @@ check_slopes <- function(slopes, spec, frame) {
       describe(x)))
   }
   if (length(slopes) < 2L) return(invisible())
-  stop_galvi("formula", sprintf("`%s`: beside factors there can be one variable of numbers: write their product, I(%s).",
-    spec$label, paste(vapply(slopes, variable_name, ""), collapse = " * ")))
+  stop_galvi("formula", sprintf(
+    "`%s`: beside factors there can be one variable of numbers: write their product, I(%s).", spec$label,
+    paste(vapply(slopes, variable_name, ""), collapse = " * ")
+  ))
 }
 
 # Combinations of several factors.

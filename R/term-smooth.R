@@ -6,9 +6,9 @@
 
 #' Smooths of mgcv in formulas
 #'
-#' `s()`, `te()`, `ti()` and `t2()` in a formula of [galvi()] are the penalised regression splines of package mgcv (Wood,
-#' 2017), written as in [mgcv::gam()]. mgcv makes their bases; it is installed with R and need not be attached. Their
-#' smoothing parameters are variances that are learned with the other hyperparameters. They can be in every linear
+#' `s()`, `te()`, `ti()` and `t2()` in a formula of [galvi()] are the penalised regression splines of package mgcv
+#' (Wood, 2017), written as in [mgcv::gam()]. mgcv makes their bases; it is installed with R and need not be attached.
+#' Their smoothing parameters are variances that are learned with the other hyperparameters. They can be in every linear
 #' predictor and beside every other term.
 #'
 #' @details
@@ -21,8 +21,8 @@
 #' **The model.** The function is a sum of basis functions with coefficients b, which have the prior density
 #' `exp(-b' P b / 2)` with `P = S_1 / variance_1 + ... + S_K / variance_K`, and the penalties S_k as mgcv scales them
 #' ([mgcv::smoothCon()] with `scale.penalty = TRUE`). Functions that no penalty sees, such as straight lines, have
-#' coefficients with the prior of slopes. Smooths are constrained as in `gam()`: they sum to zero over the rows, and those
-#' that are part of others lose the columns that they share ([mgcv::gam.side()]).
+#' coefficients with the prior of slopes. Smooths are constrained as in `gam()`: they sum to zero over the rows, and
+#' those that are part of others lose the columns that they share ([mgcv::gam.side()]).
 #'
 #' With flat priors, `prior = list(default = normal(0, Inf), intercept = normal(0, Inf))`, and a gaussian response the
 #' estimates are those of `gam(method = "REML")`: the smoothing parameter `sp` is sigma^2 / variance.
@@ -34,27 +34,27 @@
 #' parametric part alone. `summary()` lists smooths with the square roots of their variances and their effective degrees
 #' of freedom.
 #'
-#' **Priors** of variances are typed as those of other hyperparameters, `prior = list("s(x)" = list(sd = half_normal(1)))`,
-#' and `list(sds = half_normal(1))` is for all smooths, as class `"sds"` is in brms.
+#' **Priors** of variances are typed as those of other hyperparameters, `prior = list("s(x)" = list(sd =
+#' half_normal(1)))`, and `list(sds = half_normal(1))` is for all smooths, as class `"sds"` is in brms.
 #'
-#' **Fixed smoothing.** `fx = TRUE` leaves the penalty out. `sp` fixes `variance = dispersion / sp`, where the dispersion is
-#' known: it is 1 for counts and classes, and `galvi_family(gaussian(), variance = fixed(1))` fixes it elsewhere. A number
-#' in `prior`, as in `list("s(x)" = list(variance = 0.1))`, fixes a variance in all families.
+#' **Fixed smoothing.** `fx = TRUE` leaves the penalty out. `sp` fixes `variance = dispersion / sp`, where the
+#' dispersion is known: it is 1 for counts and classes, and `galvi_family(gaussian(), variance = fixed(1))` fixes it
+#' elsewhere. A number in `prior`, as in `list("s(x)" = list(variance = 0.1))`, fixes a variance in all families.
 #'
 #' **Other forms.** `s(g, bs = "re")` is [`iid(g)`][iid()], with numbers beside the factor a random slope, and its
 #' variance is that of the effects. `s(region, bs = "mrf", xt = list(polys = ))` of full rank is an intrinsic Gaussian
-#' Markov random field, as [gmrf()] is, and `s(x, g, bs = "fs")` has a function for each level of `g`: both are sparse, so
-#' that they take thousands of regions or levels. `gp()` is the alternative to all of them whose lengthscale is learned
-#' too: `gp(x, by = g)` for `s(x, by = g)`.
+#' Markov random field, as [gmrf()] is, and `s(x, g, bs = "fs")` has a function for each level of `g`: both are sparse,
+#' so that they take thousands of regions or levels. `gp()` is the alternative to all of them whose lengthscale is
+#' learned too: `gp(x, by = g)` for `s(x, by = g)`.
 #'
-#' **Row sources.** Where rows are not in memory, bases come from the sample of rows that is kept, which has all levels and
-#' the ends of the ranges. Sparse smooths need all rows in memory.
+#' **Row sources.** Where rows are not in memory, bases come from the sample of rows that is kept, which has all levels
+#' and the ends of the ranges. Sparse smooths need all rows in memory.
 #'
 #' @section Errors:
-#' `galvi_error_formula` if a smooth has no variable, a dot, or is not in a formula by its own name; `galvi_error_argument`
-#' if an argument or basis is unknown, `k` is above the number of distinct values, or `sp` cannot be used;
-#' `galvi_error_data` if a variable has the wrong type; `galvi_error_size` if a smooth with many levels has too many
-#' columns.
+#' `galvi_error_formula` if a smooth has no variable, a dot, or is not in a formula by its own name;
+#' `galvi_error_argument` if an argument or basis is unknown, `k` is above the number of distinct values, or `sp` cannot
+#' be used; `galvi_error_data` if a variable has the wrong type; `galvi_error_size` if a smooth with many levels has too
+#' many columns.
 #' @references
 #' Wood, S. N. (2017). *Generalized Additive Models: An Introduction with R* (2nd edition). Chapman and Hall/CRC.
 #'
@@ -180,7 +180,8 @@ smooth_bases <- function(bs, call, env) {
     method <- sprintf("smooth.construct.%s.smooth.spec", one)
     if (exists(method, asNamespace("mgcv"), mode = "function") || exists(method, env, mode = "function")) next
     known <- grep("^smooth\\.construct\\.[a-z0-9]+\\.smooth\\.spec$", ls(asNamespace("mgcv")), value = TRUE)
-    known <- setdiff(sub("^smooth\\.construct\\.([a-z0-9]+)\\..*", "\\1", known), c("tensor", "tensor0", "t2", "sf", "sw"))
+    known <- setdiff(sub("^smooth\\.construct\\.([a-z0-9]+)\\..*", "\\1", known),
+      c("tensor", "tensor0", "t2", "sf", "sw"))
     stop_galvi("argument", sprintf("`%s`: there is no basis `bs = \"%s\"`. Those of mgcv are %s.", deparse_one(call),
       one, quote_names(known, "\"", 30L)))
   }
@@ -354,8 +355,9 @@ fixed_smoothing <- function(spec, count, context) {
   if (all(sp < 0)) return(rep(NA_real_, count))
   if (is.null(context$dispersion)) {
     refuse(paste(
-      "`sp` is the dispersion over the variance of the smooth, and this family learns the dispersion. Fix the variance,",
-      "prior = list(\"%s\" = list(variance = 1)), or the dispersion, as galvi_family(gaussian(), variance = fixed(1)) does."
+      "`sp` is the dispersion over the variance of the smooth, and this family learns the dispersion. Fix the",
+      "variance, prior = list(\"%s\" = list(variance = 1)), or the dispersion, as galvi_family(gaussian(), variance =",
+      "fixed(1)) does."
     ), spec$label)
   }
   ifelse(sp > 0, context$dispersion / sp, NA_real_)

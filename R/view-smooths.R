@@ -112,7 +112,8 @@ print_smooths <- function(table, digits) {
   cat("\nSmooth terms (SD: square root of the variance; effective degrees of freedom):\n")
   number <- function(x, digits) ifelse(is.na(x), "", vapply(x, format, "", digits = digits))
   shown <- data.frame(
-    name = format(ifelse(startsWith(table$name, table$term), sub("[.]variance", "", table$name), table$term)), SD = number(table$sd, digits), lwr = number(table$lwr, digits),
+    name = format(ifelse(startsWith(table$name, table$term), sub("[.]variance", "", table$name), table$term)),
+    SD = number(table$sd, digits), lwr = number(table$lwr, digits),
     upr = number(table$upr, digits), edf = number(table$edf, max(3L, digits - 1L)), max = number(table$most, digits),
     status = table$status
   )

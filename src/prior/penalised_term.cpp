@@ -18,7 +18,8 @@ PenalisedTerm::PenalisedTerm(const TermSpec& spec) : LowRankTerm(spec.label), fr
     bool fits = count > 0 && penalties > 0 &&
                 (diagonal ? penalty.diagonal.cols() : static_cast<Index>(penalty.roots.size())) == penalties;
     for (const Matrix& root : penalty.roots) fits = fits && root.cols() == count;
-    if (!fits) throw std::invalid_argument("term " + spec.label + ": penalties and their hyperparameters differ in size");
+    if (!fits)
+      throw std::invalid_argument("term " + spec.label + ": penalties and their hyperparameters differ in size");
     blocks_.push_back({penalty, at, count, {}, {}, {}});
     at += count;
   }

@@ -117,7 +117,8 @@ test_that("smooths are in other predictors and beside other terms", {
 
 test_that("a basis keeps the penalties and their null space", {
   d <- simulated(60)
-  for (spec in list(mgcv::s(x), mgcv::te(x, z, k = 4), mgcv::te(x, z, bs = "cs", k = 4), mgcv::s(x, bs = "ad", k = 12))) {
+  specs <- list(mgcv::s(x), mgcv::te(x, z, k = 4), mgcv::te(x, z, w, bs = "cs", k = 3), mgcv::s(x, bs = "ad", k = 12))
+  for (spec in specs) {
     smooth <- mgcv::smoothCon(spec, d, absorb.cons = TRUE)[[1L]]
     basis <- penalised_basis(smooth, spec$label)
     expect_identical(ncol(basis$null) + ncol(basis$range), ncol(smooth$X))
@@ -223,7 +224,8 @@ test_that("priors, fixed variances and shared ones", {
   fit <- galvi(y ~ s(x) + s(z), data = d, prior = list(sds = half_normal(1), "s(z).slope" = normal(0, 3)))
   expect_identical(format(fit$prior[["s(x).sd"]]), format(half_normal(1)))
   expect_identical(format(fit$prior[["s(z).slope"]]), format(normal(0, 3)))
-  fit <- galvi(y ~ s(x) + s(z), data = d, prior = list("s(x)" = list(variance = 2), "s(z)" = list(sds = half_normal(2))))
+  prior <- list("s(x)" = list(variance = 2), "s(z)" = list(sds = half_normal(2)))
+  fit <- galvi(y ~ s(x) + s(z), data = d, prior = prior)
   expect_identical(fit$hyper$estimate[fit$hyper$name == "s(x).variance"], 2)
   expect_identical(fit$hyper$status[fit$hyper$name == "s(x).variance"], "fixed")
   fit <- galvi(count ~ s(x, sp = 0.5), data = d, family = poisson())
@@ -269,7 +271,8 @@ test_that("derivatives and differences are those of the functions", {
   expect_setequal(all$.fs[all$.smooth == "s(w, g)"], levels(d$g))
   expect_true(all(all$.crit > 1.96))
   differences <- difference_smooths(fit, n = 3)
-  own <- differences[differences$.smooth == "s(x, by = f)" & differences$.level_1 == "a" & differences$.level_2 == "b", ]
+  of_pair <- differences$.level_1 == "a" & differences$.level_2 == "b"
+  own <- differences[differences$.smooth == "s(x, by = f)" & of_pair, ]
   ends <- predict(fit, data.frame(f = c("a", "b"), x = own$x[2L], z = 0.5, w = 0.5, g = "a"), type = "terms")
   expect_equal(own$.diff[2L], unname(ends[1L, "s(x, by = f)"] - ends[2L, "s(x, by = f)"]), tolerance = 1e-6)
   expect_identical(sum(differences$.smooth == "s(w, g)"), 45L)
