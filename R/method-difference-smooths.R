@@ -1,11 +1,11 @@
 #' Differences between smooth functions of the levels of a factor
 #'
-#' The posterior of the difference between the functions of two levels in a term `gp(x, by = f)`, along x, for all
-#' pairs of levels. It is that of their joint posterior.
+#' The posterior of the difference between the functions of two levels in a term `gp(x, by = f)`, `s(x, by = f)` or
+#' `s(x, f, bs = "fs")`, along x, for all pairs of levels. It is that of their joint posterior.
 #'
 #' @param model A fit of [galvi()].
-#' @param select Names of terms, such as `"gp(x, by = f)"`; NULL (the default) for all `gp()` of one input with a
-#'   factor `by`.
+#' @param select Names of terms, such as `"gp(x, by = f)"`; NULL (the default) for all `gp()` and [smooths] of one input
+#'   with a function for each level of a factor.
 #' @param n Number of values of the input, between the ends of the data.
 #' @param group_means If TRUE, add the difference of the fixed effect of the factor (a term `f` of the formula). FALSE,
 #'   the default, compares the functions alone; where these have mean zero (see [gp()]) that is their shape.
@@ -40,21 +40,18 @@ difference_smooths.galvi <- function(model, select = NULL, n = 100, group_means 
   group_means <- check_flag(group_means, "group_means")
   level <- check_level(ci_level, "ci_level")
   view <- curves_view(model, "difference_smooths()")
-  with_levels <- function(spec) length(spec$by_levels) > 1L
-  specs <- selected_curves(view, select, with_levels, "a gp() of one input with a factor `by`")
-  do.call(rbind, lapply(specs, function(spec) differences_of(view, spec, n, group_means, level)))
+  with_levels <- function(spec) length(curve_variables(spec, view)$levels) > 1L
+  specs <- selected_curves(view, select, with_levels, "a gp() or smooth of one input for each level of a factor")
+  bind_tables(lapply(specs, function(spec) differences_of(view, spec, n, group_means, level)))
 }
 
 differences_of <- function(view, spec, n, group_means, level) {
   places <- curve_places(view, spec, NULL, n)
-  levels <- spec$by_levels
-  by <- variable_name(spec$by)
-  size <- length(places$x)
+  levels <- places$variables$levels
+  by <- places$variables$by
+  size <- nrow(places$shown)
   rows <- lapply(subset_rows(view$model$designs[[1L]], rep(1L, size)), blank)
-  frame <- view$data[rep(1L, size), , drop = FALSE]
-  frame[[variable_name(spec$inputs[[1L]])]] <- places$shown[[2L]]
-  classes <- attr(view$design$frame_terms, "dataClasses")
-  frame[[by]] <- match_classes(places$shown[by], classes, view$design$xlevels)[[1L]]
+  frame <- curve_frame(view, spec, places)
   rows[[match(spec$label, view$design$labels)]] <- spec_rows(spec, frame)
   fixed <- fixed_spec(view$design$specs)
   if (group_means && !is.null(fixed)) {

@@ -1,8 +1,8 @@
 #' Print and summarise fits
 #'
-#' `print()` shows the call, the family, fixed effects, standard deviations of random effects, other hyperparameters,
-#' and the log marginal likelihood or its bound. `summary()` adds how the fit was computed and whether it converged.
-#' Warnings come last.
+#' `print()` shows the call, the family, fixed effects, standard deviations of random effects, smooths, other
+#' hyperparameters, and the log marginal likelihood or its bound. `summary()` adds how the fit was computed and whether
+#' it converged. Warnings come last.
 #'
 #' @details
 #' Fixed effects are shown with their posterior mean, standard deviation and credible interval. For hyperparameters,
@@ -23,6 +23,9 @@
 #'   root of variance parameters, that is the standard deviation of the effects or of the noise, not the uncertainty of
 #'   the estimate;
 #' * `varcorr`: standard deviations and correlations of random effects, see [VarCorr.galvi()], or NULL;
+#' * `smooths`: a data frame of [smooths] with a row for each of their variances: `name`, `term`, `sd` (its square
+#'   root), limits `lwr`, `upr`, `status`, and for each term `edf`, its effective degrees of freedom, and `most`, the
+#'   number of its coefficients; or NULL;
 #' * `shared`: the loadings of each `gp(share = )`, see [gp()];
 #' * `joint`: TRUE if the coefficients come from a joint posterior of all classes (see [coef.galvi()]);
 #' * `note`: a sentence if posterior sds are too small (see [coef.galvi()]), or NULL;
@@ -67,8 +70,9 @@ print_model <- function(x, digits) {
   print_factors(x$factors, digits)
   print_thresholds(x$thresholds, digits)
   print_random(x$varcorr, digits)
+  print_smooths(x$smooths, digits)
   print_shared(x$shared, digits)
-  print_hyper(x$hyper[!x$random, ], x$thresholds, digits)
+  print_hyper(x$hyper[!x$random & !x$smooth, ], x$thresholds, digits)
   left <- if (x$left_out) sprintf(" (%s left out for missing values)", format(x$left_out, big.mark = ","))
   cat("\n", format(x$nobs, big.mark = ","), if (x$nobs == 1L) " observation" else " observations",
     if (!is.null(x$events)) sprintf(", %s events", format(x$events, big.mark = ",")), left, "; ",
@@ -245,6 +249,8 @@ summary.galvi <- function(object, level = 0.95, ...) {
     mean <- coefficient_means(object)
     coefficients <- cbind(mean = mean, sd = root_or_na(diag(V)), confint.galvi(object, level = level))
   }
+  hyper <- hyper_at_level(object, level)
+  smooth <- of_smooths(object)
   structure(
     list(
       call = object$call, formulas = all_formulas(object),
@@ -252,9 +258,10 @@ summary.galvi <- function(object, level = 0.95, ...) {
       nobs = nobs.galvi(object), events = count_events(object), left_out = left_out(object),
       method = object$method, expectation = object$expectation, backend = object$backend,
       coefficients = coefficients, thresholds = threshold_table(object),
-      hyper = with_roots(hyper_at_level(object, level)), missing_limits = missing_limits(object),
+      hyper = with_roots(hyper), missing_limits = missing_limits(object),
       random = of_random_effects(object) | is_loading(object$hyper),
       varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),
+      smooth = smooth, smooths = smooth_table(object, hyper),
       shared = shared_loadings(object$design, object$model, object$posterior$hyper),
       factors = if (!is.null(object$factors)) list(text = factor_lines(object), effects = object$factors$effects),
       notes = object$notes, note = if (!is.null(coefficients)) narrow_note(object), joint = is_coupled(object),
@@ -280,6 +287,9 @@ print.summary.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), .
   if (x$joint) print_wrapped("Coefficients: from a joint posterior of all classes.")
   if (!is.null(x$uncertainty)) print_wrapped(x$uncertainty)
   for (line in x$missing_limits) print_wrapped(line)
+  for (term in tight_smooths(x$smooths)) {
+    print_wrapped(sprintf("%s uses nearly all degrees of freedom that its k allows: try a larger k.", term))
+  }
   if (length(x$inducing)) {
     print_wrapped(sprintf("%s: %d inducing points, in $inducing of the fit.", names(x$inducing), x$inducing))
   }

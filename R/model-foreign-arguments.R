@@ -259,7 +259,10 @@ foreign_arguments <- local({
         "there is no other choice."
       )),
       nAGQ = drop("Expectations are exact to nine digits, whatever the number of groups."),
-      select = smoothness, gamma = smoothness, sp = smoothness, knots = smoothness, min.sp = smoothness,
+      select = drop("A smooth that may vanish has a penalty on all of it, as s(x, bs = \"ts\") has."),
+      knots = drop("Knots belong to their smooth, as in s(x, bs = \"cc\", xt = list(knots = list(x = c(0, 24))))."),
+      sp = drop("Smoothing parameters belong to their smooth, as in s(x, sp = 1)."),
+      gamma = smoothness, min.sp = smoothness,
       paraPen = smoothness, discrete = drop("`inducing = ` of gp() makes fits of many rows fast."),
       nl = list(to = NULL, say = non_linear_formula), nlpars = list(to = NULL, say = non_linear_formula),
       model = stored, y = stored, Hess = stored, doFit = stored, se = stored, fit = stored,

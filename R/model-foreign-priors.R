@@ -185,6 +185,7 @@ table_name <- function(row) {
     b = if (!nzchar(row$coef)) "default" else if (row$coef == "Intercept") "intercept" else row$coef,
     Intercept = "at_means",
     L = , cor = "cor",
+    sds = if (nzchar(row$coef)) c(row$coef, "sd") else "sds",
     row$class
   )
   if (row$class %in% c("sd", "cor", "L")) {
@@ -221,11 +222,11 @@ other_class <- function(row) {
   of <- function(what, parameter) {
     sprintf("give it to the term, as in prior = list(\"%s\" = list(%s = log_normal(0, 1)))", what, parameter)
   }
-  inputs <- sub("^(gp|s|t2)", "", row$coef)
+  inputs <- sub("^gp", "", row$coef)
   smooth <- sprintf("gp(%s)", if (nzchar(inputs)) inputs else "x")
   if (nzchar(row$resp)) return("a fit has one response; columns of several are responses(Y) ~ x, see ?responses")
   switch(row$class,
-    lscale = of(smooth, "lengthscale"), sdgp = , sds = of(smooth, "sd"),
+    lscale = of(smooth, "lengthscale"), sdgp = of(smooth, "sd"),
     sdcar = of("gmrf(g)", "sd"), car = "the dependence of gmrf(model = \"proper\") takes fixed() but no prior",
     ar = , sderr = of("ar1(t)", "sd"),
     zi = , hu = sprintf("it has a linear predictor, so write prior = list(%s = list(intercept = normal(0, 2)))",
@@ -281,5 +282,5 @@ prior_of_rstanarm <- function(x, shown) {
 number_or <- function(x, default) if (is.numeric(x) && length(x) == 1L && is.finite(x)) x else default
 
 # Classes of brms: kind as in translated_prior(), and where the prior goes in ours.
-prior_classes <- c(b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation", sigma = "sd",
-  shape = "positive", phi = "positive", nu = "positive")
+prior_classes <- c(b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation",
+  sigma = "sd", sds = "sd", shape = "positive", phi = "positive", nu = "positive")

@@ -17,22 +17,6 @@ gp_text <- function(v, by = NULL, kernel = NULL) {
   ), collapse = ", "))
 }
 
-# s(x, bs = )
-mgcv_smooth <- function(v, a) {
-  bs <- if (is.character(a[["bs"]])) a[["bs"]][1L] else "tp"
-  degree <- tryCatch(abs(eval(a[["m"]], baseenv()))[1L], error = function(e) NULL)
-  if (bs == "re") {
-    return(if (length(v) > 1L) sprintf("(0 + %s | %s)", v[2L], v[1L]) else sprintf("(1 | %s)", first_of(v, "g")))
-  }
-  if (bs == "mrf") {
-    nb <- if (is.call(a[["xt"]])) a[["xt"]][["nb"]]
-    return(sprintf("gmrf(%s, graph = %s)", first_of(v, "g"), argument_text(nb, "nb")))
-  }
-  if (bs %in% c("fs", "sz") && length(v) > 1L) return(gp_text(v[-length(v)], by = str2lang(v[length(v)])))
-  kernel <- switch(bs, cc = , cp = "periodic(12)", gp = if (identical(degree, 4)) "matern52()" else "matern32()")
-  gp_text(v, by = a[["by"]], kernel = kernel)
-}
-
 # f(g, model = ) of INLA
 inla_term <- function(v, a) {
   g <- first_of(v, "g")
@@ -279,6 +263,7 @@ foreign_term <- function(expr, env, table) {
   }
   if (other && name %in% term_words) {
     expr[[1L]] <- as.name(name)
+    if (package == "mgcv") return(list(how = "has the name of a package before it", to = deparse_one(expr)))
     return(list(from = package, to = deparse_one(expr)))
   }
   entry <- table[[name]]
@@ -448,14 +433,11 @@ foreign_terms <- local({
     list(from = from, to = to, say = say, bar = bar, strict = strict)
   }
   smooth <- function(v, a) gp_text(v, by = a[["by"]])
-  tensor <- function(v, a) gp_text(v, by = a[["by"]], kernel = if (length(v) > 1L) "se(ard = TRUE)")
   group <- function(v, a) sprintf("(1 | %s)", first_of(v, "g"))
   as_it_is <- function(v, a) first_of(v, "x")
   structured <- function(to, say = NULL) term("glmmTMB", to, say, bar = TRUE)
   frailty <- term("survival", group)
   c(list(
-    s = term("mgcv", mgcv_smooth, strict = TRUE), te = term("mgcv", tensor, strict = TRUE),
-    ti = term("mgcv", tensor, strict = TRUE), t2 = term("mgcv", tensor, strict = TRUE),
     lo = term("gam", smooth), pb = term("gamlss", smooth), ps = term("gamlss", smooth), bbs = term("mboost", smooth),
     bols = term("mboost", as_it_is), brandom = term("mboost", group),
     frailty = frailty, frailty.gaussian = frailty, frailty.gamma = frailty, frailty.t = frailty,

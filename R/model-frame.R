@@ -129,6 +129,9 @@ check_magnitudes <- function(frame) {
 # An error of model.frame() in our words for the common cases, else in its own.
 unreadable <- function(message, where, data = NULL) {
   unknown <- unknown_function(message)
+  if (length(unknown) && unknown %in% term_words) {
+    return(sprintf("`%s()` is a term: it can only be added on the right side of the formula.", unknown))
+  }
   if (length(unknown)) {
     return(sprintf(
       "`%s()` in the formula is neither a term nor a known function.%s", unknown,

@@ -94,6 +94,11 @@ sort_priors <- function(prior, specs, prefix = "") {
       if (any(grouped & !slopes) || !any(slopes)) add(labels[grouped & !slopes], name, entry, name, general = TRUE)
       next
     }
+    # as brms calls those of smooths
+    if (name == "sds") {
+      add(labels[vapply(specs, inherits, NA, "smooth_term")], "sd", entry, name, general = TRUE)
+      next
+    }
     key <- read_prior_name(name)
     at <- which(matches_term(key$term, specs, labels, prefix))
     if (!length(at) || is.null(key$term)) {
@@ -120,8 +125,8 @@ sort_priors <- function(prior, specs, prefix = "") {
       # a copy with hyperparameters of its own: iid(g, by = f)[a]
       copy <- if (plain_term(key$term) != plain_term(labels[i])) regmatches(key$term, regexpr("\\[[^]]*\\]$", key$term))
       for (part in own) {
-        add(labels[i], part, entry[[part]], sprintf("%s$%s", name, part), owner = if (length(copy)) paste0(labels[i],
-          copy))
+        add(labels[i], if (part == "sds") "sd" else part, entry[[part]], sprintf("%s$%s", name, part),
+          owner = if (length(copy)) paste0(labels[i], copy))
       }
     }
   }
@@ -235,8 +240,9 @@ check_prior_names <- function(coefficients, known, unused = list(), hyper = char
   }
   stop_galvi("prior", if (entry$general) {
     sprintf(
-      "`prior$%s` is for groups, and this model has %s. %s", entry$shown,
-      if (entry$key == "cor") "no term such as (1 + x | g)" else "none, as in (1 | g) or (1 + x | g)", names
+      "`prior$%s` is for %s, and this model has %s. %s", entry$shown, if (entry$shown == "sds") "smooths" else "groups",
+      switch(entry$shown, cor = "no term such as (1 + x | g)", sds = "none, as s(x) is",
+        "none, as in (1 | g) or (1 + x | g)"), names
     )
   } else {
     sprintf(

@@ -82,6 +82,7 @@ build_terms <- function(parts, design, context) {
   context$even_rows <- even_rows(design)
   context$share <- design$stream$share
   context$fixed_space <- fixed_space(fixed, nrow(design$data), context)
+  context$smooths <- smooths_of(parts$specs, design$data, fixed, context)
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parts$specs, function(spec) {
     design_term(spec, design$data, context)
   }))
@@ -142,7 +143,7 @@ model_context <- function(design, registry) {
     registry = registry, weights = weights, default_variance = scale$spread^2, centre = scale$centre,
     spread = scale$spread,
     latents = if (length(design$latents) > 1L && !length(design$parts$others)) design$latents,
-    intercept = family_type(design$family)$intercept(design$family)
+    intercept = family_type(design$family)$intercept(design$family), dispersion = known_dispersion(design)
   )
 }
 
@@ -174,8 +175,21 @@ parameter_context <- function(name, design, registry) {
     registry = registry, weights = weights, default_variance = 1,
     centre = (if (in_units) log(predictor_scale(design, weights)$spread) else 0) +
       per_weight * log(common_weight(design$family, design)), spread = 1,
-    latents = NULL, intercept = TRUE, parameter = name
+    latents = NULL, intercept = TRUE, parameter = name, dispersion = 1
   )
+}
+
+#' What divides the smoothing parameters of mgcv: 1 in families whose weights multiply the log likelihood; NULL where it
+#' is learned or predicted
+#' @noRd
+known_dispersion <- function(design) {
+  if (!weights_divide(design$family, !is.null(design$survival))) return(1)
+  parameters <- family_type(design$family)$parameters
+  power <- vapply(parameters, function(parameter) or_else(parameter$per_weight, 0), 0)
+  name <- names(parameters)[power != 0][1L]
+  given <- if (!is.na(name)) design$family$parameters[[name]]
+  if (length(design$parts$others) || !is_fixed(given)) return(NULL)
+  given$value^power[[name]]
 }
 
 check_proper <- function(priors, model, design) {

@@ -222,7 +222,8 @@ wanted_conditional <- function(effects, fit, views, inputs) {
 #' @noRd
 effects_of_others <- function(view, inputs, known) {
   specs <- view$design$specs
-  specs <- specs[!is_left_out(specs) & !is_fixed_label(specs) & !which_can(specs, "units")]
+  functional <- vapply(specs, function(spec) isTRUE(spec$functional), NA)
+  specs <- specs[!is_left_out(specs) & !is_fixed_label(specs) & !which_can(specs, "units") & !functional]
   effects <- unlist(lapply(specs, function(spec) {
     from <- unlist(lapply(spec$variables, function(v) inputs$made[[variable_name(v)]]$from))
     own <- names(known)[vapply(known, `[[`, "", "name") %in% from]

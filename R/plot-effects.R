@@ -44,8 +44,6 @@ wanted_panels <- function(views, inputs, labels) {
   })
 }
 
-is_fixed_label <- function(specs) vapply(specs, function(spec) spec$type == fixed_label, NA)
-
 wanted_of <- function(view, inputs, own, label) {
   if (label == fixed_label) return(list(effects = own$effects))
   specs <- which(own$labels == label & seq_along(own$labels) %in% own$specs)
@@ -88,7 +86,10 @@ list_panels <- function(panels) {
 term_panels <- function(spec, fit, settings) UseMethod("term_panels")
 
 #' @export
-term_panels.gp_term <- function(spec, fit, settings) input_panels(fit, spec, settings)
+term_panels.gp_term <- function(spec, fit, settings) {
+  if (length(spec$inputs) == 1L && is_on_sphere(spec$inputs[[1L]])) return(sphere_panels(fit, spec, settings))
+  input_panels(fit, spec, settings)
+}
 #' @export
 term_panels.field_term <- function(spec, fit, settings) input_panels(fit, spec, settings)
 #' @export
@@ -238,16 +239,20 @@ frame_marginals <- function(fit, frame, variance = TRUE) {
 
 #' Variables of the model frame that eta depends on, as a named list of list(name, column)
 #'
-#' A matrix that is an input of gp() is one variable per column; elsewhere, as poly(x, 2), it is one.
+#' A matrix that is an input of gp() is one variable per column; elsewhere, as poly(x, 2) or in s(X, by = L), it is one.
 #' @noRd
 frame_variables <- function(fit) {
   fixed <- vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, "")
   inputs <- unlist(lapply(fit$design$specs, function(spec) vapply(spec$inputs, variable_name, "")))
   other <- unlist(lapply(fit$design$specs, function(spec) if (!is.null(spec$by)) variable_name(spec$by)))
   whole <- function(name) list(list(name = name, column = NULL))
+  # functional terms and places on a sphere are of the whole matrix
+  whole_ones <- Filter(function(spec) isTRUE(spec$functional) || any(vapply(spec$inputs, is_on_sphere, NA)),
+    fit$design$specs)
+  split <- setdiff(inputs, unlist(lapply(whole_ones, function(spec) vapply(spec$inputs, variable_name, ""))))
   pieces <- lapply(unique(c(inputs, other, fixed)), function(name) {
     x <- fit$data[[name]]
-    if (!is.matrix(x) || !name %in% inputs) return(stats::setNames(whole(name), name))
+    if (!is.matrix(x) || !name %in% split) return(stats::setNames(whole(name), name))
     columns <- if (is.null(colnames(x))) seq_len(ncol(x)) else colnames(x)
     parts <- lapply(seq_len(ncol(x)), function(j) list(name = name, column = j))
     stats::setNames(parts, paste0(name, columns))

@@ -17,7 +17,7 @@
 #' or `subset`. Inputs may be expressions, as in `gp(log(x), scale(z))`; what they learn from the data, such as the mean
 #' in `scale()`, is kept for predictions. A matrix counts as one variable per column. A factor, or text, becomes
 #' indicator columns divided by sqrt(2), so that two levels are at distance 1; it counts as one variable and has one
-#' lengthscale. Text whose values are all numbers, dates or times is taken so too, with a message of class
+#' lengthscale. [sphere()] makes inputs of longitudes and latitudes. Text whose values are all numbers, dates or times is taken so too, with a message of class
 #' `galvi_message_text` that names the conversion.
 #'
 #' **Long series.** A process of one number, date or time whose kernel is [matern12()], [matern32()], [matern52()],
@@ -216,6 +216,7 @@ parse_term.gp_term <- function(spec, call, env) {
   check_no_dots(unknown, known, "gp()")
   inputs <- unname(arguments[!nzchar(given)])
   lapply(inputs, check_gp_input, call)
+  inputs <- lapply(inputs, own_sphere, env)
   if (!length(inputs)) {
     stop_galvi("formula", sprintf("`%s` has no inputs: write gp(x) or gp(.).", deparse_one(call)))
   }

@@ -30,7 +30,11 @@ term_types <- list(
   "|" = list(class = c("slopes_term", "field_term"), can = c("open", "grouped")),
   spde = list(class = c("spde_term", "field_term"), can = c("places", "repeated")),
   tve = list(class = c("tve_term", "interval_term", "time_term", "field_term"), can = "intervals"),
-  baseline = list(class = c("baseline_term", "interval_term", "time_term", "field_term"), can = "intervals")
+  baseline = list(class = c("baseline_term", "interval_term", "time_term", "field_term"), can = "intervals"),
+  s = list(class = "smooth_term"),
+  te = list(class = "smooth_term"),
+  ti = list(class = "smooth_term"),
+  t2 = list(class = "smooth_term")
 )
 
 # Terms that are written as function calls; families add the baseline of a hazard.
@@ -86,6 +90,7 @@ eval_galvi <- function(expr, env) eval(with_own_words(expr, galvi_words(), env),
 spec_label <- function(spec, kernel = NULL) {
   if (spec$type %in% bars) return(spec$shown)
   if (term_can(spec, "intervals")) return(spec$label)
+  if (!is.null(spec$written)) return(spec$written)
   if (!is.null(spec$fields)) {
     labels <- vapply(spec$fields, spec_label, "")
     return(sprintf("%s, by = %s)", substr(labels[1L], 1L, nchar(labels[1L]) - 1L), labels[2L]))

@@ -96,7 +96,9 @@ kept_terms <- function(fit, terms, exclude, predictor = NULL) {
     names <- lapply(specs[[k]], names_of_term)
     if (k == own) return(names)
     prefix <- if (k == 1L) "mu_" else coefficient_prefix(predictor_names(fit)[k])
-    lapply(names, function(x) paste0(prefix, x))
+    # labels of other terms have the parameter already
+    prefixed <- k == 1L | is_fixed_label(specs[[k]])
+    Map(function(x, prefixed) if (prefixed) paste0(prefix, x) else x, names, prefixed)
   })
   terms <- check_term_names(terms, unlist(known), "terms")
   exclude <- check_term_names(exclude, unlist(known), "exclude")
@@ -117,6 +119,8 @@ kept_terms <- function(fit, terms, exclude, predictor = NULL) {
       unlist(kept[own], FALSE)))))
   )
 }
+
+is_fixed_label <- function(specs) vapply(specs, function(spec) spec$type == fixed_label, NA)
 
 # Of fixed effects a name for each column, of other terms one.
 names_of_term <- function(spec) {

@@ -118,6 +118,15 @@ FactorsSpec factor_from_list(const Rcpp::List& list, int units) {
   return spec;
 }
 
+PenaltySpec penalty_from_list(const Rcpp::List& list) {
+  PenaltySpec spec;
+  spec.hyper = positions(field(list, "hyper"));
+  if (has(list, "diagonal")) spec.diagonal = get_matrix(list, "diagonal");
+  if (has(list, "roots"))
+    for (const auto& root : Rcpp::List(list["roots"])) spec.roots.push_back(from_r(Rcpp::NumericMatrix(root)));
+  return spec;
+}
+
 // A field of the rows.
 void read_rows(const Rcpp::List& model, const char* name, Vector& out) { out = get_vector(model, name); }
 template <int Order>
@@ -303,6 +312,8 @@ void check_positions(const TermSpec& spec, Index hypers) {
   check_matrix(spec.factor.loadings, 0);
   check_matrix(spec.factor.effects, 0);
   check_matrix(spec.loadings, 0);
+  for (const PenaltySpec& penalty : spec.penalties)
+    for (const Index at : penalty.hyper) check(at, 0, hypers);
 }
 
 std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& term, Index hypers) {
@@ -323,6 +334,8 @@ std::unique_ptr<Term> term_from_list(const Context& context, const Rcpp::List& t
   if (has(term, "neighbours")) spec.neighbours = neighbours_from_list(term["neighbours"]);
   if (has(term, "knots")) spec.knots = knots_from_list(term["knots"]);
   if (has(term, "loadings")) spec.loadings = position_matrix(term["loadings"]);
+  if (has(term, "penalties"))
+    for (const auto& penalty : Rcpp::List(term["penalties"])) spec.penalties.push_back(penalty_from_list(penalty));
   if (spec.factors.rows() != spec.mean.size())
     throw std::invalid_argument("term " + spec.label + ": mean and factors differ in length");
   auto made = make_term(spec, context.backend);

@@ -17,6 +17,7 @@
 #include "prior/low_rank_term.cpp"
 #include "prior/neighbour_term.cpp"
 #include "prior/noisy_field_term.cpp"
+#include "prior/penalised_term.cpp"
 #include "prior/polygon.cpp"
 #include "prior/prior.cpp"
 #include "prior/registry.cpp"

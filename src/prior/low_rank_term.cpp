@@ -18,7 +18,7 @@ Vector diagonal_of(const Weights& G, Index n) {
 }
 
 Matrix LowRankTerm::columns_of(const TermRows& rows) const {
-  Matrix W(rows.kernel.inputs.rows(), columns());
+  Matrix W(rows.size(), columns());
   fill(rows, 0, W);
   return W;
 }

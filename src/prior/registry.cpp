@@ -12,6 +12,7 @@
 #include "prior/kernel_term.h"
 #include "prior/knot_term.h"
 #include "prior/neighbour_term.h"
+#include "prior/penalised_term.h"
 #include "prior/shared_inducing_term.h"
 #include "prior/shared_term.h"
 
@@ -42,6 +43,7 @@ const std::vector<Entry>& registry() {
       {{"shared", true, false, false, false, false}, make<SharedTerm>},
       {{"shared_chain", true, true, false, false, false}, make<SharedChain>},
       {{"columns", false, false, false, true, false}, make<ColumnsTerm>},
+      {{"penalised", false, false, false, true, false}, make<PenalisedTerm>},
       {{"harmonics", false, false, false, true, false}, make<HarmonicsTerm>},
       {{"field", false, false, true, false, false}, make<FieldTerm>},
       {{"inducing", false, false, false, false, false}, make<InducingTerm>},

@@ -76,6 +76,14 @@ struct WavesSpec {
   double origin = 0;  // the input where sines are zero
 };
 
+/// Penalties on the coefficients of some of a term's columns, whose prior precision is P = sum_k S_k / v_k with v_k the
+/// hyperparameters. P has full rank. Either all S_k are diagonal or each is root_k' root_k.
+struct PenaltySpec {
+  std::vector<Index> hyper;   // K positions in the table
+  Matrix diagonal;            // q x K, the diagonals of the S_k; empty with roots
+  std::vector<Matrix> roots;  // K, each r_k x q
+};
+
 /// Factors of an item by unit array: eta = x' c_item + w_item' z_unit, z_unit ~ N(0, I_d). The loadings w and
 /// the effects c are hyperparameters, given by their positions in the table.
 struct FactorsSpec {
@@ -100,6 +108,7 @@ struct TermSpec {
   WavesSpec waves;
   KnotSpec knots;
   FactorsSpec factor;
+  std::vector<PenaltySpec> penalties;
   Eigen::MatrixXi loadings;  // J x R, positions in the table: of shared processes, see prior/loadings.h
 };
 

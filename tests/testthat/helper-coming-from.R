@@ -20,7 +20,8 @@ table_data <- function() {
   d <- data.frame(
     x = runif(n), z = runif(n), g = factor(rep(letters[1:6], 10L)), f = factor(rep(LETTERS[1:3], each = 20L)),
     a = factor(rep(1:5, each = 12L)), b = factor(rep(1:4, 15L)), t = rep(1:12, 5L), r = rep(1:5, each = 12L),
-    E = runif(n, 1, 2), w = rep(1:2, 30L), n = 10, time = rexp(n) + 0.1, status = rep(c(1, 1, 0), 20L)
+    lon = seq(-180, 180, length.out = n), lat = rep(c(-60, -20, 10, 45), 15L), E = runif(n, 1, 2),
+    w = rep(1:2, 30L), n = 10, time = rexp(n) + 0.1, status = rep(c(1, 1, 0), 20L)
   )
   d$y <- rpois(n, exp(1 + d$x + rnorm(6, sd = 0.5)[d$g])) + 1
   d$s <- rbinom(n, 10, 0.4)

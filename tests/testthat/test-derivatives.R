@@ -97,7 +97,7 @@ test_that("functions without a derivative are refused by the name of the kernel"
   refused(galvi(dist ~ gp(speed, kernel = polynomial() * se()), cars, hyper = "fixed"), "polynomial\\(\\).*not known")
   refused(galvi(dist ~ gp(speed, inducing = 5), cars, hyper = "fixed"), "inducing points")
   refused(galvi(dist ~ gp(speed, kernel = linear()), cars, hyper = "fixed"), "linear in its input")
-  refused(galvi(mpg ~ gp(wt, hp), mtcars, hyper = "fixed"), "gp\\(\\) of one input")
+  refused(galvi(mpg ~ gp(wt, hp), mtcars, hyper = "fixed"), "gp\\(\\) or smooth of one input")
   refused(galvi(dist ~ speed, cars), "no term")
   fit <- galvi(dist ~ gp(speed), cars, hyper = "fixed")
   refused(fit, "\"gp\\(speed\\)\"", select = "gp(sped)")

@@ -138,8 +138,9 @@ test_that("data", {
 test_that("formulas", {
   expect_error_snapshot({
     galvi(~ gp(x), d())
-    galvi(y ~ s(x), d())
-    galvi(y ~ te(x, n), d())
+    galvi(y ~ s(.), d())
+    galvi(y ~ s(g), d())
+    galvi(y ~ te(x, n, k = 100), d())
     galvi(y ~ f(x), d())
     galvi(y ~ car(g), d())
     galvi(y ~ (0 | g), d())

@@ -20,8 +20,7 @@ newcomer <- function() {
 test_that("terms that a refused formula is told to use are accepted", {
   d <- newcomer()
   wrong <- alist(
-    y ~ s(x), y ~ s(x, by = g), y ~ s(g, bs = "re"), y ~ s(x, z), y ~ te(x, z), y ~ ti(x, log(time)),
-    y ~ t2(x, z), y ~ lo(x), y ~ mo(t), y ~ f(x), y ~ f(g, model = "iid"), y ~ re(g), y ~ gr(g),
+    y ~ mgcv::s(x, k = 4), y ~ s(g), y ~ lo(x), y ~ mo(t), y ~ f(x), y ~ f(g, model = "iid"), y ~ re(g), y ~ gr(g),
     y ~ random(~ 1 | g), y ~ ar(t),
     y ~ (1 | g + h), y ~ (1 | g) * x, y ~ x:(1 | g),
     y ~ gp(x):z, y ~ z:gp(x), y ~ gp(x) * g, y ~ gp(x, kernel = se()):g, y ~ iid(g):x, y ~ gp(x):(z + t),
