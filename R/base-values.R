@@ -194,7 +194,10 @@ is_learned <- function(x) inherits(x, "galvi_learn")
 is_normal <- function(x) inherits(x, "galvi_normal")
 
 # Names of the prior constructors.
-prior_names <- function() core_facts$hyper_prior$type
+prior_names <- function() {
+  c("normal", "student_t", "cauchy", "double_exponential", "half_normal", "half_student_t", "half_cauchy", "log_normal",
+    "pc", "pc_range", "gamma_prior", "lkj")
+}
 
 #' @export
 format.galvi_value <- function(x, digits = NULL, ...) {
@@ -239,10 +242,12 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
     return(list(value = x$value, learned = FALSE, prior = NULL))
   }
   if (is_learned(x)) return(list(value = x$value, learned = TRUE, prior = NULL))
-  if (is_normal(x)) {
+  if (is_coefficient_prior(x)) {
     stop_galvi(what, sprintf(
-      "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal()%s.", arg,
-      if (x$mean == 0 && is.numeric(x$sd) && is.finite(x$sd)) sprintf(", here half_normal(%s)", format(x$sd)) else ""
+      "`%s` is positive, and %s() is a prior of coefficients: use log_normal() or half_normal()%s.", arg, x$type,
+      if (is_normal(x) && x$mean == 0 && is.numeric(x$sd) && is.finite(x$sd)) {
+        sprintf(", here half_normal(%s)", format(x$sd))
+      } else ""
     ))
   }
   of <- fact("hyper_prior", x$type, "of")

@@ -18,6 +18,12 @@ HyperTable hyper_from_list(const Rcpp::List& model);
 /// The same with weak priors where the table has none; null where it has them all.
 std::unique_ptr<HyperTable> proper_hyper_from_list(const Rcpp::List& model);
 std::unique_ptr<PriorDensity> prior_density_from_list(const Rcpp::List& prior);
+/// How many rows are priors of coefficients, the last ones of a model.
+Index prior_rows(const Rcpp::List& model);
+/// Sites that R keeps: list(lambda, b), and those of such rows in its `prior_rows`.
+Sites sites_from_list(const Rcpp::List& list);
+/// A matrix of these, N x K, with the rows of `prior_rows` below.
+Matrix site_numbers(const Rcpp::List& list, const char* name);
 /// R's description of a linear predictor, or of several that share prior and design.
 struct PredictorSpec {
   std::shared_ptr<Prior> prior;
@@ -27,7 +33,7 @@ struct PredictorSpec {
 };
 std::vector<PredictorSpec> predictors_from_list(const Context& context, const Rcpp::List& model);
 DesignRows design_from_list(const Rcpp::List& design);
-/// All of the model's designs.
+/// All of the model's designs, with rows for the priors of coefficients at the end of each.
 std::vector<std::shared_ptr<const DesignRows>> designs_from_list(const Rcpp::List& model);
 FieldSpec field_from_list(const Rcpp::List& field);
 KernelSpec kernel_from_list(const Rcpp::List& kernel);
