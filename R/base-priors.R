@@ -3,7 +3,9 @@
 #' @rdname priors
 #' @export
 student_t <- function(df = 3, location = 0, scale = 1) {
-  new_value("student_t", df = prior_number(df, "df"), location = prior_location(location), scale = prior_number(scale, "scale"))
+  new_value(
+    "student_t", df = prior_number(df, "df"), location = prior_location(location), scale = prior_number(scale, "scale")
+  )
 }
 
 #' @rdname priors
@@ -76,7 +78,7 @@ log_prior_density <- function(x, at) {
   )
 }
 
-#' Draws of standard deviations, given which a coefficient's prior is normal around its location: it is a mixture of these
+#' Draws of standard deviations, given which a coefficient's prior is normal around its location
 #' @noRd
 mixing_sds <- function(x, n) {
   switch(x$type,
@@ -109,7 +111,8 @@ cut_at_zero <- function(x) {
   df <- switch(x$type, student_t = x$df, cauchy = 1)
   if (is.null(df)) {
     stop_galvi("prior", sprintf(
-      "%s cannot be the prior of a positive number: use half_normal(), half_student_t() or \"exponential(1)\".", format(x)
+      "%s cannot be the prior of a positive number: use half_normal(), half_student_t() or \"exponential(1)\".",
+      format(x)
     ))
   }
   new_value("truncated_student_t", df = df, location = x$location, scale = x$scale)
@@ -137,7 +140,8 @@ text_priors <- local({
       new_value("logistic", location = prior_location(location), scale = prior_number(scale, "scale"))
     },
     half_normal = function(sd) half_normal(sd),
-    half_student_t = function(df, scale) half_student_t(df, scale), half_t = function(df, scale) half_student_t(df, scale),
+    half_student_t = function(df, scale) half_student_t(df, scale),
+    half_t = function(df, scale) half_student_t(df, scale),
     half_cauchy = function(scale) half_cauchy(scale),
     exponential = function(rate) positive("exponential", "rate")(rate),
     gamma = function(shape, rate) positive("gamma", "shape", "rate")(shape, rate),
@@ -176,7 +180,8 @@ prior_of_text <- function(text, shown) {
 }
 
 stop_unknown_prior <- function(name, written, shown) {
-  known <- setdiff(names(text_priors), c("std_normal", "laplace", "half_t", "log_normal", "lkj_corr", "lkj_corr_cholesky"))
+  aliases <- c("std_normal", "laplace", "half_t", "log_normal", "lkj_corr", "lkj_corr_cholesky")
+  known <- setdiff(names(text_priors), aliases)
   stop_galvi("prior", if (name %in% shrinking_priors) {
     sprintf(paste(
       "`%s`: galvi does not have %s(). For slopes of which most are near zero use \"double_exponential(0, 0.5)\" or",

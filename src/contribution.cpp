@@ -4,6 +4,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "border/prior_rows.h"
 #include "global/row_source.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"

@@ -7,6 +7,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "border/prior_rows.h"
 #include "fit/fit.h"
 #include "fit/integrate.h"
 #include "numeric/backend.h"

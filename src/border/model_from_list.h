@@ -18,12 +18,6 @@ HyperTable hyper_from_list(const Rcpp::List& model);
 /// The same with weak priors where the table has none; null where it has them all.
 std::unique_ptr<HyperTable> proper_hyper_from_list(const Rcpp::List& model);
 std::unique_ptr<PriorDensity> prior_density_from_list(const Rcpp::List& prior);
-/// How many rows are priors of coefficients, the last ones of a model.
-Index prior_rows(const Rcpp::List& model);
-/// Sites that R keeps: list(lambda, b), and those of such rows in its `prior_rows`.
-Sites sites_from_list(const Rcpp::List& list);
-/// A matrix of these, N x K, with the rows of `prior_rows` below.
-Matrix site_numbers(const Rcpp::List& list, const char* name);
 /// R's description of a linear predictor, or of several that share prior and design.
 struct PredictorSpec {
   std::shared_ptr<Prior> prior;
