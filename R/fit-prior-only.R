@@ -17,7 +17,9 @@ prior_posterior <- function(model) {
   values <- drawn_hyper(core, drawn, n)
   if (length(heavy)) {
     base <- grep("(^|_)fixed\\.base$", hyper$name)
-    priors <- lapply(heavy, function(row) do.call(new_value, row[intersect(c("type", "df", "location", "scale"), names(row))]))
+    priors <- lapply(heavy, function(row) {
+      do.call(new_value, row[intersect(c("type", "df", "location", "scale"), names(row))])
+    })
     values[, base] <- vapply(priors, mixing_sds, numeric(n), n)
     core["prior_rows"] <- list(NULL)
     core <- Filter(Negate(is.null), core)
@@ -26,7 +28,7 @@ prior_posterior <- function(model) {
   core$hyper$learned[] <- FALSE
   states <- lapply(seq_len(n), function(s) {
     core$hyper$value <- values[s, ]
-    result <- as_galvi_error(fit_model(core, method, "fixed", control))
+    result <- as_galvi_error(fit_model(core, "auto", "fixed", control))
     if (length(heavy)) {
       result$prior_rows <- lapply(stats::setNames(nm = c("alpha", "b", "lambda")), function(name) {
         matrix(0, length(heavy), ncol(core$offset))

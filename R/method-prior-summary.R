@@ -117,6 +117,10 @@ hyper_prior_rows <- function(model, design) {
     text <- function(prior) {
       # the table has the priors of partial correlations
       if (identical(prior$type, "lkj")) return(prior_text(lkj(prior$eta)))
+      # of a variance, shown as one of its root
+      if (place$class %in% c("sd", "sdgp", "sigma") && grepl("variance", hyper$parameter[h]) && is.null(prior$quantity)) {
+        if (prior$type == "log_normal") prior[c("meanlog", "sdlog")] <- list(prior$meanlog / 2, prior$sdlog / 2)
+      }
       prior_text(do.call(new_value, prior[setdiff(names(prior), "quantity")]))
     }
     own <- if (!hyper$learned[h]) {
@@ -140,8 +144,9 @@ hyper_shown <- function(hyper, h, place) {
 #' @noRd
 place_of_hyper <- function(hyper, h, spec, design) {
   parameter <- hyper$parameter[h]
-  prior <- or_else(hyper$prior[[h]], hyper$weak[[h]])
-  of_root <- identical(prior$quantity, "root") || is.null(prior)
+  prior <- hyper$prior[[h]]
+  # pc() and gamma_prior() are of the standard deviation as well
+  of_root <- is.null(prior) || identical(prior$quantity, "root") || fact("hyper_prior", prior$type, "of") == "variance"
   if (is.null(spec)) {
     sigma <- parameter == "variance" && of_root && hyper$term[h] == "gaussian"
     return(list(class = if (sigma) "sigma" else parameter, coef = "", group = "", dpar = ""))

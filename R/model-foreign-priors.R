@@ -89,7 +89,7 @@ prior_of_table <- function(x) {
     out <- set_nested(out, row$name, row$value)
     rows[[i]] <- row[c("name", "written")]
   }
-  structure(out, table = rows)
+  if (length(out)) structure(out, table = rows)
 }
 
 # Classes of brms and of glmmTMB: what they are priors of.

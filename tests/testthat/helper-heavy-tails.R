@@ -1,3 +1,9 @@
+# expect_close() in a loop: `what` says in which round.
+near <- function(object, expected, tolerance, what) {
+  away <- max(abs(unname(object) - unname(expected)) / pmax(1, abs(unname(expected))))
+  testthat::expect_lte(away, tolerance, label = sprintf("%s: %s is off by %.3g, which", what, deparse(substitute(object))[1L], away))
+}
+
 # Gibbs sampling of y ~ N(X beta, sigma^2), beta_j double exponential: given tau_j the coefficients are normal with
 # variances tau_j, and 1 / tau_j is inverse Gaussian (Park and Casella 2008).
 laplace_gibbs <- function(y, X, scale, sigma, draws, warmup = 500) {
