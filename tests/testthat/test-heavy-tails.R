@@ -104,7 +104,7 @@ test_that("the same beside every kind of term: groups, processes full, sparse an
   terms <- list(
     y ~ x + (1 | g), y ~ x + (1 + u | g), y ~ x + gp(u, v), y ~ x + gp(u, v, center = FALSE), y ~ x + gp(t, kernel = matern32()),
     y ~ x + gp(u, inducing = 8), y ~ x + gp(u, v, neighbours = 6), y ~ x + rw1(t), y ~ x + ar1(t), y ~ x + gp(u, by = g),
-    y ~ x + gp(t, kernel = periodic(12)), y ~ x + gp(u, t, time = t)
+    y ~ x + gp(t, kernel = periodic(12)), y ~ x + gp(u, time = t)
   )
   for (f in terms) {
     fit_with <- function(intercept, slope) {
