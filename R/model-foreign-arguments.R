@@ -242,7 +242,7 @@ foreign_arguments <- local({
     lapply(stats::setNames(nm = c(
       "chains", "iter", "warmup", "thin", "seed", "refresh", "init", "inits", "algorithm", "adapt_delta", "backend",
       "save_pars", "save_model", "file", "sampler", "nsamples", "mcmc", "burnin", "n.iter", "n.chains", "save_warmup",
-      "prior_PD", "mean_PPD", "QR", "stanvars", "normalize", "threads", "threading", "opencl", "silent", "open_progress"
+      "mean_PPD", "QR", "stanvars", "normalize", "threads", "threading", "opencl", "silent", "open_progress"
     )), function(name) sampler),
     list(
       cores = list(
@@ -325,9 +325,6 @@ foreign_arguments <- local({
         "A known covariance A of groups is gp(L[as.character(g), ], kernel = linear()) with L <- t(chol(A))."
       )),
       data2 = drop("Graphs and matrices are found where the formula was made."),
-      sample_prior = drop(paste(
-        "Draws from the prior are not available; rstantools::posterior_predict() draws from the posterior."
-      )),
       newdata = drop("Predictions for new data are predict(fit, newdata)."),
       se.fit = drop("Standard deviations of predictions are predict(fit, se.fit = TRUE)."),
       allow.new.levels = drop("It is an argument of predict(fit, newdata), where new groups have their prior."),
