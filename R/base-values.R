@@ -36,11 +36,11 @@
 #'
 #' All of `prior` may be a table of `brms::set_prior()`, or a data frame with the columns `prior`, `class`, `coef`, `group`
 #' and `dpar` and the classes of brms (`b`, `Intercept`, `sd`, `cor`, `sds`, `sdgp`, `lscale`, `sigma`, `shape`, ..) or of
-#' glmmTMB (`fixef`, `fixef_zi`, `fixef_disp`, `ranef_sd`, `ranef_cor`). In glmmTMB's classes text means what it means
+#' glmmTMB (`fixef`, `fixef_zi`, `fixef_disp`, `ranef_sd`, `ranef_cor`). In the classes of glmmTMB text means what it means
 #' there, `t(mean, sd, df)` and `gamma(mean, shape)`. Every row must match something in the model. brms' class
 #' `Intercept` and rstanarm's `prior_intercept` are `at_means` here. Lists of rstanarm are read too (`normal()`,
 #' `student_t()`, `cauchy()`, `laplace()`, `exponential()`, `lkj()`), but not with `autoscale = TRUE`: galvi takes priors
-#' as typed, in units of the data, and so are lengthscales, which brms standardises. [default_prior()] and
+#' as typed, in units of the data, and so are lengthscales, whose inputs brms scales. [default_prior()] and
 #' [prior_summary()] make such tables.
 #'
 #' @section Heavy tails:
