@@ -267,7 +267,7 @@ typed_entry <- function(found, quantity, transform, standing) {
   }
   root <- quantity == "variance" && !grepl("variance", found$key, fixed = TRUE)
   entry <- as_parameter(
-    value, shown, number = "hold", zero_ok = quantity == "variance", variance = quantity == "variance",
+    cut_at_zero(value), shown, number = "hold", zero_ok = quantity == "variance", variance = quantity == "variance",
     sd = root || quantity == "sd"
   )
   if (root) {

@@ -10,8 +10,11 @@
 #' | constructor | density |
 #' |:--|:--|
 #' | `normal(mean, sd)` | a coefficient is normal |
+#' | `student_t(df, location, scale)`, `cauchy(location, scale)` | a coefficient has heavier tails |
+#' | `double_exponential(location, scale)` | a coefficient is Laplace distributed, as under the Bayesian lasso |
 #' | `log_normal(meanlog, sdlog)` | the logarithm of the parameter is normal |
 #' | `half_normal(sd)` | the parameter is the absolute value of a normal variable with mean 0 |
+#' | `half_student_t(df, scale)`, `half_cauchy(scale)` | the same of Student's t and Cauchy variables |
 #' | `pc(upper, prob)` | the standard deviation s = `sqrt(variance)` is exponential with P(s > `upper`) = `prob` |
 #' | `pc_range(lower, prob)` | `1 / range` is exponential with P(range < `lower`) = `prob` |
 #' | `gamma_prior(shape, rate)` | the precision `1 / variance` is gamma with mean `shape / rate` |
@@ -23,6 +26,31 @@
 #' `pc_range()`, the penalised complexity prior of the range of a Matern field in two dimensions, is for the range in
 #' [spde()] and for lengthscales of kernels of two inputs. `lkj()` is for the correlations of random effects, see
 #' [random-slopes].
+#'
+#' @section Text and tables:
+#' In the argument `prior` a prior may be text in Stan's words, `prior = list(x = "student_t(3, 0, 2.5)", sd =
+#' "exponential(1)", cor = "lkj(2)")`. Text has the constructors above and `exponential(rate)`, `gamma(shape, rate)`,
+#' `inv_gamma(shape, scale)`, `lognormal(meanlog, sdlog)`, `logistic(location, scale)` (of coefficients) and
+#' `constant(value)`, which are functions of other meaning in R. A prior on the whole line that is given to a standard
+#' deviation or another positive number is cut at 0: `sd = "student_t(3, 0, 2.5)"` is half-t.
+#'
+#' All of `prior` may be a table of `brms::set_prior()`, or a data frame with the columns `prior`, `class`, `coef`, `group`
+#' and `dpar` and the classes of brms (`b`, `Intercept`, `sd`, `cor`, `sds`, `sdgp`, `lscale`, `sigma`, `shape`, ..) or of
+#' glmmTMB (`fixef`, `fixef_zi`, `fixef_disp`, `ranef_sd`, `ranef_cor`). In the classes of glmmTMB text means what it means
+#' there, `t(mean, sd, df)` and `gamma(mean, shape)`. Every row must match something in the model. brms' class
+#' `Intercept` and rstanarm's `prior_intercept` are `at_means` here. Lists of rstanarm are read too (`normal()`,
+#' `student_t()`, `cauchy()`, `laplace()`, `exponential()`, `lkj()`), but not with `autoscale = TRUE`: galvi takes priors
+#' as typed, in units of the data, and so are lengthscales, whose inputs brms scales. [default_prior()] and
+#' [prior_summary()] make such tables.
+#'
+#' @section Heavy tails:
+#' With `student_t()`, `cauchy()` or `double_exponential()` priors of coefficients the posterior is approximated by the
+#' best Gaussian distribution, with exact expectations of the log prior density, also in models with a gaussian response,
+#' whose posterior is otherwise exact. Where the data determine coefficients it is close to the exact posterior; where
+#' a coefficient is shrunk to zero its exact posterior has a peak there that no Gaussian has. With a log-concave
+#' prior (`double_exponential()`, `logistic`) the bound has one maximum and keeps its certificate; with the others
+#' inference begins at several places. These priors do not combine with families that have a linear predictor for each
+#' class, [responses()], rows from a source or a cluster. A horseshoe is not available.
 #'
 #' @section The argument `prior`:
 #' One list has the priors of coefficients and of hyperparameters:
@@ -44,9 +72,7 @@
 #' `gaussian()`) is its square root, and the prior is that of the square root. A number holds the parameter at this
 #' value, `learn()` sets its starting value. What is given for one term goes before what is given for all.
 #'
-#' Tables of `brms::set_prior()` and lists of rstanarm's `normal()`, `exponential()` and `lkj()` are translated where
-#' galvi has the prior; others are an error that shows the nearest one. Constructors of this page that are typed inside
-#' `prior =` are always those of galvi, whatever packages are attached.
+#' Constructors of this page that are typed inside `prior =` are always those of galvi, whatever packages are attached.
 #'
 #' @details
 #' With `hyper = "optimise"` the estimate maximises the bound plus the log prior density of the logarithm of the
@@ -58,6 +84,9 @@
 #' @param sd Standard deviation, positive. In `normal()` a number is fixed, and `Inf` is a flat prior (not in models
 #'   with a full [gp()]). `learn()` or a prior estimates one standard deviation for each variable (automatic relevance
 #'   determination); all columns of a factor share one. In `half_normal()` it is that of the normal variable.
+#' @param df Degrees of freedom, positive.
+#' @param location,scale Location, and scale, positive: the standard deviation of `student_t()` is larger, `scale * sqrt(df
+#'   / (df - 2))`, and that of `double_exponential()` is `scale * sqrt(2)`.
 #' @param value The fixed value: a number, a numeric vector for parameters with several values, such as thresholds or
 #'   lengthscales with `ard = TRUE`, or a matrix for loadings.
 #' @param start The starting value, a positive number.
@@ -87,6 +116,9 @@
 #'              prior = list(intercept = normal(20, 20), default = normal(0, sd = learn(1))))
 #' fit$prior
 #' fit$hyper
+#'
+#' # text in Stan's words, and slopes with heavy tails
+#' galvi(mpg ~ wt + hp, data = mtcars, prior = list(default = "student_t(3, 0, 2.5)", sigma = "exponential(0.2)"))
 #'
 #' # a random intercept whose standard deviation exceeds 100 with probability 0.01
 #' galvi(Reaction ~ Days + iid(Subject, variance = pc(100, 0.01)), data = sleepstudy)
@@ -194,7 +226,10 @@ is_learned <- function(x) inherits(x, "galvi_learn")
 is_normal <- function(x) inherits(x, "galvi_normal")
 
 # Names of the prior constructors.
-prior_names <- function() core_facts$hyper_prior$type
+prior_names <- function() {
+  c("normal", "student_t", "cauchy", "double_exponential", "half_normal", "half_student_t", "half_cauchy", "log_normal",
+    "pc", "pc_range", "gamma_prior", "lkj")
+}
 
 #' @export
 format.galvi_value <- function(x, digits = NULL, ...) {
@@ -239,10 +274,12 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
     return(list(value = x$value, learned = FALSE, prior = NULL))
   }
   if (is_learned(x)) return(list(value = x$value, learned = TRUE, prior = NULL))
-  if (is_normal(x)) {
+  if (is_coefficient_prior(x)) {
     stop_galvi(what, sprintf(
-      "`%s` is positive, and normal() is a prior of coefficients: use log_normal() or half_normal()%s.", arg,
-      if (x$mean == 0 && is.numeric(x$sd) && is.finite(x$sd)) sprintf(", here half_normal(%s)", format(x$sd)) else ""
+      "`%s` is positive, and %s() is a prior of coefficients: use log_normal() or half_normal()%s.", arg, x$type,
+      if (is_normal(x) && x$mean == 0 && is.numeric(x$sd) && is.finite(x$sd)) {
+        sprintf(", here half_normal(%s)", format(x$sd))
+      } else ""
     ))
   }
   of <- fact("hyper_prior", x$type, "of")

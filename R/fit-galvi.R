@@ -142,8 +142,9 @@
 #' @param start Starting values of the hyperparameters: a fit, or a numeric vector with names from `fit$hyper$name`.
 #'   Values set by [fixed()] are not changed. NULL, the default, takes the values in the formula or else starting values
 #'   from the data.
-#' @param prior Priors of fixed effects and hyperparameters: NULL for the defaults, [normal()] for all slopes, or a
-#'   named list; see the section on priors in [galvi()], and [priors].
+#' @param prior Priors of fixed effects and hyperparameters: NULL for the defaults, [normal()], [student_t()] or another
+#'   prior of all slopes, a named list, text as in `"normal(0, 1)"`, or a table of brms or glmmTMB; see the section on
+#'   priors in [galvi()], and [priors].
 #' @param weights Non-negative numbers, one for each row; see the section on weights. `frequency(n)`: each row stands
 #'   for n rows. Evaluated in `data` and then in the environment of the formula, as are `offset` and `subset`.
 #' @param offset A known part of eta, on the scale of the linear predictor: a numeric vector, or for multi-class
@@ -154,6 +155,9 @@
 #' @param control Numerical settings, from [galvi_control()].
 #' @param verbose If TRUE, show progress. The default is TRUE in interactive sessions; `options(galvi.progress = )` sets
 #'   it for all calls.
+#' @param sample_prior `"only"` leaves the data out: the fit has the prior in place of the posterior, with
+#'   hyperparameters drawn from their priors, those without one at their starting values. For
+#'   [posterior_predict()][draws], [pp_check()] and [simulate()][stats::simulate()] of what the priors say.
 #' @param ... Arguments of the methods. Unknown arguments are an error.
 #' @return A fit of class `galvi`, see [galvi-fit]. It has methods for [summary()][summary.galvi],
 #'   [coef()][coef.galvi], [predict()][predict.galvi], [plot()][plot.galvi], [logLik()][logLik.galvi],
@@ -214,7 +218,8 @@ galvi <- function(x, ...) {
 #' @export
 galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "auto", expectation = "auto",
                           hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset, na.action,
-                          control = galvi_control(), verbose = getOption("galvi.progress", interactive()), ...) {
+                          control = galvi_control(), verbose = getOption("galvi.progress", interactive()),
+                          sample_prior = c("no", "only"), ...) {
   call <- written_call(match.call(), environment())
   extra <- match.call(expand.dots = FALSE)$...
   if (missing(formula) && "x" %in% names(extra)) {
@@ -229,7 +234,7 @@ galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "a
     call, formula, data, typed_argument("family", typed_family_words(), frame), method = method,
     expectation = expectation, hyper = hyper, start = start,
     prior = typed_argument("prior", typed_prior_words(), frame), control = control, verbose = verbose,
-    na.action = if (missing(na.action)) default_na_action() else na.action
+    na.action = if (missing(na.action)) default_na_action() else na.action, sample_prior = sample_prior
   )
 }
 
@@ -239,7 +244,7 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
                              hyper = "optimise", start = NULL, prior = NULL, weights, offset, subset,
                              na.action, control = galvi_control(),
                              verbose = getOption("galvi.progress", interactive()), kernel = se(),
-                             inducing = NULL, intercept = TRUE, ...) {
+                             inducing = NULL, intercept = TRUE, sample_prior = c("no", "only"), ...) {
   call <- written_call(match.call(), environment())
   extra <- match.call(expand.dots = FALSE)$...
   given <- if ("formula" %in% names(extra)) list(...)$formula
@@ -269,7 +274,7 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
     call, formula, x, typed_argument("family", typed_family_words(), frame), method = method,
     expectation = expectation, hyper = hyper, start = start,
     prior = typed_argument("prior", typed_prior_words(), frame), control = control, verbose = verbose,
-    na.action = if (missing(na.action)) default_na_action() else na.action
+    na.action = if (missing(na.action)) default_na_action() else na.action, sample_prior = sample_prior
   )
 }
 
@@ -290,6 +295,11 @@ galvi.default <- function(x, ...) {
 }
 
 # ---- what the methods share ----
+
+check_sample_prior <- function(x) {
+  if (identical(x, c("no", "only"))) return("no")
+  check_choice(x, c("no", "only"), "sample_prior")
+}
 
 default_na_action <- function() getOption("na.action", "na.omit")
 
@@ -339,7 +349,8 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
 # Formula and data -> fit, by the steps of ?modular. `call` is stored in the fit and has the expressions of weights,
 # offset and subset.
 fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control,
-                        verbose, na.action) {
+                        verbose, na.action, sample_prior = "no") {
+  sample_prior <- check_sample_prior(sample_prior)
   call <- without_continued(call)
   call[[1L]] <- quote(galvi)
   check_foreign_method(method, call)
@@ -356,14 +367,17 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
     # a start near the end of learning must not be taken for its end
     control$hyper_tol <- min(control$hyper_tol, 1e-9)
     return(fit_to_sets(call, given, sets, start, hyper, function(data, call, start) {
-      fit_formula(call, formula, data, family, method, expectation, hyper, start, prior, control, verbose, na.action)
+      fit_formula(call, formula, data, family, method, expectation, hyper, start, prior, control, verbose, na.action,
+        sample_prior)
     }))
   }
   args <- as.list(call)[c("weights", "offset", "subset")]
   design <- with_call_rewritten(
     read_design(formula, data, family, args, na.action, control$chunk_rows), call, formula
   )
+  design$proper <- sample_prior == "only"
   model <- galvi_model(design, prior, start, expectation, hyper, control)
+  if (sample_prior == "only") return(galvi_fit(model, prior_posterior(model), call))
   last_fit$standing <- NULL
   done <- FALSE
   # an interrupt, a time limit or an error of a function of the user's leaves what the core had found

@@ -279,7 +279,7 @@ check_batch_rows <- function(control, rows) {
 # Sites of a fit with the same number of rows, where inference can start.
 warm_start <- function(start, model) {
   if (!inherits(start, "galvi") || !identical(dim(start$posterior$b), dim(model$offset))) return(NULL)
-  start$posterior[c("lambda", "b")]
+  start$posterior[intersect(c("lambda", "b", "prior_rows"), names(start$posterior))]
 }
 
 #' @export

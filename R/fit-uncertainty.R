@@ -65,7 +65,7 @@ uncertain_names <- function(fit) {
 
 # lm()'s: gaussian, with fixed effects alone.
 is_linear_model <- function(fit) {
-  facts_of(fit)$conjugate && n_latents(fit) == 1L && identical(fit$design$labels, fixed_label) &&
+  facts_of(fit)$conjugate && is.null(fit$model$prior_rows) && n_latents(fit) == 1L && identical(fit$design$labels, fixed_label) &&
     sum(fit$model$hyper$learned) == 1L
 }
 

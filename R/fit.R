@@ -128,7 +128,7 @@ with_y <- function(fit) {
 # What a fit keeps of a posterior.
 posterior_parts <- c(
   "mean", "variance", "extra", "alpha", "lambda", "b", "hyper", "coefficients", "latent", "factor", "coupled",
-  "factorised"
+  "factorised", "prior_rows"
 )
 
 #' Assemble a fit from the model and the result of inference
@@ -181,7 +181,9 @@ new_fit <- function(call, model, core, result) {
   if (has_points(fit)) fit$hyper <- hyper_at_level(fit, 0.95)
   fit <- without_refused_states(fit, result$uncertainty)
   validate_fit(fit)
-  notes <- c(find_notes(fit), uncertainty_notes(fit, result$uncertainty))
+  notes <- if (is.null(result$prior_only)) c(find_notes(fit), uncertainty_notes(fit, result$uncertainty)) else {
+    prior_only_notes(result$prior_only)
+  }
   if (length(notes)) {
     fit$notes <- notes
     say_notes(fit)

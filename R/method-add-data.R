@@ -91,6 +91,12 @@ check_remembers <- function(fit) {
     ))
   }
   check_sums(fit$model, "add_data()")
+  if (length(fit$model$prior_rows)) {
+    stop_galvi("prior", sprintf(
+      "add_data() does not know priors of coefficients with heavy tails, such as %s(): use normal().",
+      fit$model$prior_rows[[1L]]$type
+    ))
+  }
   if (isTRUE(fit$model$averaged) || !fact("expectation", fit$expectation, "is_bound") ||
     fact("inference", fit$method, "evidence") == "approximation") {
     stop_galvi("method", sprintf(paste(

@@ -149,7 +149,7 @@ exact_bound <- function(fit) {
   model <- fit$model
   model$hyper$value <- fit$posterior$hyper
   model$expectation <- "auto"
-  bound_at_sites(model, fit$posterior[c("lambda", "b")], fit$control)
+  bound_at_sites(model, fit$posterior[intersect(c("lambda", "b", "prior_rows"), names(fit$posterior))], fit$control)
 }
 
 #' Draws of eta - m at the observations and their log p(y, z) / q(z)

@@ -93,13 +93,6 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
 }
 
 #' @rdname draws
-#' @method prior_summary galvi
-#' @rawNamespace S3method(rstantools::prior_summary,galvi)
-prior_summary.galvi <- function(object, ...) {
-  object$prior
-}
-
-#' @rdname draws
 #' @method as_draws galvi
 #' @rawNamespace S3method(posterior::as_draws,galvi)
 as_draws.galvi <- function(x, ndraws = 1000, ...) {

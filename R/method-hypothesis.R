@@ -178,6 +178,14 @@ contrast_posterior <- function(fit, contrast) {
 #' The prior density of a linear function at zero; NA where it is flat or has a learned width
 #' @noRd
 prior_density <- function(fit, contrast) {
+  one <- which(contrast$slopes != 0)
+  own <- if (length(one) == 1L && length(contrast$slopes) == length(coefficient_names(fit))) {
+    fit$prior[[coefficient_names(fit)[one]]]
+  }
+  if (is_heavy(own)) {
+    slope <- contrast$slopes[one]
+    return(exp(log_prior_density(own, -contrast$constant / slope)) / abs(slope))
+  }
   parts <- lapply(predictors(fit), coded_prior)
   predictor <- rep(seq_along(parts), vapply(parts, function(part) nrow(part$A), 0L))
   own <- unlist(lapply(seq_along(parts), function(k) crossprod(parts[[k]]$A, contrast$slopes[predictor == k])))

@@ -148,7 +148,7 @@ at_learned <- function(fit, x, f) {
   control <- factorised(control)
   # differences of what minibatches find would be noise
   method <- if (fact("inference", fit$method, "learns")) "auto" else fit$method
-  start <- fit$posterior[c("lambda", "b")]
+  start <- fit$posterior[intersect(c("lambda", "b", "prior_rows"), names(fit$posterior))]
   found <- tryCatch(
     as_galvi_error(fit_model(model, method, "fixed", control, start)), galvi_error_numeric = function(e) NULL
   )

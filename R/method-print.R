@@ -155,7 +155,8 @@ certificate <- function(fit) {
 
 why_no_certificate <- function(fit) {
   if (evidence_kind(fit) == "approximation") return("no certificate for an approximation of the evidence")
-  one_optimum <- facts_of(fit)$log_concave
+  concave <- vapply(fit$model$prior_rows, function(row) row$type %in% c("double_exponential", "logistic"), NA)
+  one_optimum <- facts_of(fit)$log_concave && all(concave)
   if (one_optimum) "no certificate under a flat prior" else "no certificate, as the bound may have several maxima"
 }
 

@@ -131,12 +131,12 @@ with_correlation <- function(call, value) {
   with_summand(call, term)
 }
 
-# exponential(1) -> pc(1, 0.368)
+# exponential(1) -> "exponential(1)", a prior that galvi does not have -> one that it has
 own_prior_call <- function(value, kind) {
-  own <- setdiff(c(prior_names(), "fixed", "learn"), if (kind == "sd") "normal")
-  if (!is.call(value) || any_head(value) %in% own) return(value)
+  if (!is.call(value) || any_head(value) %in% c(prior_names(), "fixed", "learn")) return(value)
   value[[1L]] <- as.name(any_head(value))
-  str2lang(translated_prior(value, kind)$near)
+  if (any_head(value) %in% names(text_priors)) return(deparse_one(value))
+  if (kind == "sd") "exponential(1)" else quote(student_t(3, 0, 2.5))
 }
 
 bars_in <- function(expr) {
@@ -247,7 +247,7 @@ foreign_arguments <- local({
     lapply(stats::setNames(nm = c(
       "chains", "iter", "warmup", "thin", "seed", "refresh", "init", "inits", "algorithm", "adapt_delta", "backend",
       "save_pars", "save_model", "file", "sampler", "nsamples", "mcmc", "burnin", "n.iter", "n.chains", "save_warmup",
-      "prior_PD", "mean_PPD", "QR", "stanvars", "normalize", "threads", "threading", "opencl", "silent", "open_progress"
+      "mean_PPD", "QR", "stanvars", "normalize", "threads", "threading", "opencl", "silent", "open_progress"
     )), function(name) sampler),
     list(
       cores = list(
@@ -303,6 +303,10 @@ foreign_arguments <- local({
         say = "Rows of one cluster share a random intercept."),
       prior_intercept = prior("All priors are one list, in which `at_means` is that of the predictor at the means.",
         function(call, value) with_prior(call, "at_means", own_prior_call(value, "coefficient"))),
+      prior_PD = list(to = function(call, value) {
+        if (isTRUE(value)) call$sample_prior <- "only"
+        call
+      }, say = "Data are left out by `sample_prior`."),
       prior_aux = prior("All priors are one list, in which the noise is `sigma`.", function(call, value) {
         with_prior(call, "sigma", own_prior_call(value, "sd"))
       }),
@@ -310,11 +314,12 @@ foreign_arguments <- local({
         function(call, value) {
           terms <- bars_in(first_formula(call))
           slopes <- Filter(function(e) !is_intercept(e[[2L]]), terms)
-          if (length(terms)) call <- with_prior(call, "sd", quote(pc(1, 0.37)))
+          if (length(terms)) call <- with_prior(call, "sd", "exponential(1)")
           if (length(slopes)) with_prior(call, "cor", quote(lkj(1))) else call
         }),
-      priors = prior("Priors are a list by coefficients and hyperparameters, see ?priors.", function(call, value) {
-        with_prior(call, "default", quote(normal(0, 5)))
+      priors = prior("Such a table goes to `prior`.", function(call, value) {
+        call$prior <- value
+        call
       }),
       control.fixed = prior("Priors of fixed effects are normal(mean, sd).", function(call, value) {
         precision <- if (is.call(value)) value$prec
@@ -329,9 +334,6 @@ foreign_arguments <- local({
         "A known covariance A of groups is gp(L[as.character(g), ], kernel = linear()) with L <- t(chol(A))."
       )),
       data2 = drop("Graphs and matrices are found where the formula was made."),
-      sample_prior = drop(paste(
-        "Draws from the prior are not available; rstantools::posterior_predict() draws from the posterior."
-      )),
       newdata = drop("Predictions for new data are predict(fit, newdata)."),
       se.fit = drop("Standard deviations of predictions are predict(fit, se.fit = TRUE)."),
       allow.new.levels = drop("It is an argument of predict(fit, newdata), where new groups have their prior."),

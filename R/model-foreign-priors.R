@@ -1,6 +1,5 @@
-# Priors of other packages: tables of brms, lists of rstanarm, text. They become ours where galvi has the prior, else
-# the
-# error shows the nearest that it has.
+# Priors of other packages: tables of brms and glmmTMB, lists of rstanarm, text. They become ours where galvi has the
+# prior, else the error lists what there is.
 
 #' @param x What the user gave; shown: where, for messages.
 #' @return x itself, or ours
@@ -11,7 +10,7 @@ own_prior <- function(x, shown = "prior") {
   tables <- is.list(x) && !is.object(x) && length(x) && all(vapply(x, is_prior_table, NA))
   if (tables && is.null(names(x))) return(prior_of_table(do.call(rbind, lapply(x, prior_columns))))
   if (is_rstanarm_prior(x)) return(prior_of_rstanarm(x, shown))
-  if (is.character(x) && length(x) == 1L) stop_text_prior(x, shown)
+  if (is.character(x) && length(x) == 1L) return(prior_of_text(x, shown))
   if (inherits(x, "family") || is.list(x) && is.character(x$family) || isS4(x)) {
     stop_galvi("prior", sprintf(
       "`%s` must be a prior such as normal(0, 1), not the family %s.", shown,
@@ -21,68 +20,18 @@ own_prior <- function(x, shown = "prior") {
   x
 }
 
-# ---- distributions by name ----
+# ---- calls of priors that are no functions of galvi ----
 
-#' A distribution of Stan, as brms and rstanarm call it
-#'
-#' @param call The call as it is written there; kind: what it is a prior of, "coefficient", "sd", "positive" or
-#'   "correlation".
-#' @return list(value: ours, NULL if galvi has none; near: ours to write instead, as text)
-#' @noRd
-translated_prior <- function(call, kind) {
-  name <- head_name(call)
-  x <- lapply(as.list(call)[-1L], function(a) tryCatch(eval(a, baseenv()), error = function(e) NA_real_))
-  at <- function(i, default) if (length(x) >= i && is.numeric(x[[i]]) && !anyNA(x[[i]])) x[[i]] else default
-  exact <- function(value) list(value = value, near = format(value, digits = 4L))
-  near <- function(text) list(value = NULL, near = text)
-  positive <- kind %in% c("sd", "positive")
-  wide <- function(m, s) if (positive) sprintf("half_normal(%s)", format(s)) else {
-    sprintf("normal(%s, %s)", format(m), format(s))
-  }
-  if (kind == "correlation") {
-    if (name %in% c("lkj", "lkj_corr", "lkj_corr_cholesky")) return(exact(lkj(at(1L, 1))))
-    return(near("lkj(2)"))
-  }
-  switch(name,
-    normal = if (!positive) exact(normal(at(1L, 0), at(2L, 1))) else if (at(1L, 0) == 0) {
-      exact(half_normal(at(2L, 1)))
-    } else {
-      near(sprintf("log_normal(%s, %s)", format(log(abs(at(1L, 1))), digits = 3L),
-        format(at(2L, 1) / abs(at(1L, 1)), digits = 3L)))
-    },
-    std_normal = if (positive) exact(half_normal(1)) else exact(normal(0, 1)),
-    half_normal = if (positive) exact(half_normal(at(1L, 1))) else near(wide(0, at(1L, 1))),
-    lognormal = if (positive) exact(log_normal(at(1L, 0), at(2L, 1))) else near("normal(0, 1)"),
-    exponential = if (kind == "sd") exact(pc(1, exp(-at(1L, 1)))) else near(wide(0, 1 / at(1L, 1))),
-    constant = if (positive) exact(fixed(at(1L, 1))) else near(sprintf("normal(%s, 1e-6)", format(at(1L, 0)))),
-    student_t = near(wide(at(2L, 0), at(3L, 1))),
-    cauchy = , double_exponential = , laplace = , logistic = , gumbel = near(wide(at(1L, 0), at(2L, 1))),
-    half_student_t = , half_t = near(wide(0, at(2L, 1))),
-    half_cauchy = near(wide(0, at(1L, 1))),
-    gamma = near(if (positive) sprintf("log_normal(%s, %s)", format(log(at(1L, 1) / at(2L, 1)), digits = 3L),
-      format(1 / sqrt(at(1L, 1)), digits = 3L)) else "normal(0, 1)"),
-    inv_gamma = near(if (positive) sprintf("log_normal(%s, 1)", format(log(at(2L, 1) / (at(1L, 1) + 1)), digits = 3L))
-      else "normal(0, 1)"),
-    horseshoe = , R2D2 = , lasso = , hs = , hs_plus = , product_normal = , R2 = near(
-      if (positive) "half_normal(1)" else "normal(0, learn(1))"
-    ),
-    near(if (positive) "half_normal(1)" else "normal(0, 1)")
-  )
-}
-
-# Distributions of Stan that are no functions of galvi, or are families or R's functions.
-foreign_priors <- c(
-  "std_normal", "lognormal", "exponential", "constant", "student_t", "cauchy", "double_exponential", "laplace",
-  "logistic", "gumbel", "half_student_t", "half_t", "half_cauchy", "gamma", "inv_gamma", "horseshoe", "R2D2",
-    "lasso", "hs",
-  "hs_plus", "product_normal", "R2", "uniform", "beta", "lkj_corr", "lkj_corr_cholesky", "decov", "student"
-)
+# Distributions that are text alone, because they are families or functions of R, or that galvi does not have.
+foreign_priors <- c(setdiff(names(text_priors), prior_names()), shrinking_priors, "uniform", "beta", "decov", "student",
+  "gumbel")
 
 prior_hint <- function(name) {
   if (!name %in% c(foreign_priors, "set_prior", "prior", "prior_string")) return(NULL)
-  if (grepl("prior",
-    name)) return("brms is not attached: write brms::set_prior(), or galvi's own prior = normal(0, 5).")
-  "It is no prior of galvi: write normal(0, 2.5) for coefficients and half_normal(2.5) or pc(1, 0.01) for sds."
+  if (grepl("prior", name)) {
+    return("brms is not attached: write brms::set_prior(), or galvi's own prior = normal(0, 5).")
+  }
+  "Write such priors as text, as in prior = list(sd = \"exponential(1)\")."
 }
 
 #' Stops at calls of such distributions, unless the package that has them is attached and makes an object
@@ -95,11 +44,11 @@ check_prior_calls <- function(expr, env, name = "default") {
     theirs <- is.function(f) && !is.primitive(f) &&
       !environmentName(topenv(environment(f))) %in% c("galvi", "base", "stats")
     if (theirs) return(invisible())
-    found <- translated_prior(expr, prior_kind(name))
+    shown <- if (name == "default") "prior" else sprintf("prior$%s", name)
+    if (!head %in% names(text_priors)) stop_unknown_prior(head, deparse_one(expr), shown)
     stop_galvi("prior", sprintf(
-      "`prior`: %s is no prior of galvi: write %s%s.", deparse_one(expr), if (name == "default") "" else paste(name,
-        "= "),
-      found$near
+      "`%s`: %s() is not a function of galvi that makes a prior. Write it as text: %s\"%s\".", shown, head,
+      if (name == "default") "" else paste(name, "= "), deparse_one(expr)
     ))
   }
   parts <- as.list(expr)[-1L]
@@ -112,71 +61,88 @@ check_prior_calls <- function(expr, env, name = "default") {
   invisible()
 }
 
-# What the names of `prior` are priors of.
-prior_kind <- function(name) {
-  if (name %in% c("sd", "sds", "sdgp", "sigma", "scale")) return("sd")
-  if (name %in% c("cor", "L")) return("correlation")
-  if (name %in% c("variance", "shape", "phi", "nu", "df", "size", "precision", "dispersion", "lengthscale", "range")) {
-    return("positive")
-  }
-  "coefficient"
-}
+# ---- tables of brms and glmmTMB ----
 
-# "normal(0, 1)"
-stop_text_prior <- function(x, shown) {
-  name <- sub(".*\\$", "", shown)
-  call <- tryCatch(str2lang(x), error = function(e) NULL)
-  if (!is.call(call)) {
-    stop_galvi("prior", sprintf("`%s` must be a prior without quotes, as in %s = normal(0, 1), not %s.", shown, name,
-      dQuote(x, FALSE)))
-  }
-  found <- translated_prior(call, prior_kind(name))
-  stop_galvi("prior", sprintf(
-    "`%s` is text, %s: write the prior without quotes, %s = %s%s.", shown, dQuote(x, FALSE), name, found$near,
-    if (is.null(found$value)) sprintf(" (galvi has no %s())", head_name(call)) else ""
-  ))
-}
-
-# ---- tables of brms ----
-
-# brms::set_prior(), prior(), get_prior() and default_prior() return data frames with these columns.
+# brms::set_prior(), prior(), get_prior() and default_prior() return data frames with these columns, as glmmTMB's
+# argument `priors` has them.
 is_prior_table <- function(x) is.data.frame(x) && all(c("prior", "class") %in% names(x))
 
 prior_columns <- function(x) {
-  text <- function(name) if (is.null(x[[name]])) rep("", nrow(x)) else ifelse(is.na(x[[name]]), "",
-    as.character(x[[name]]))
-  as.data.frame(lapply(stats::setNames(nm = c("prior", "class", "coef", "group", "dpar", "resp", "nlpar")), text),
-    stringsAsFactors = FALSE)
+  text <- function(name) {
+    if (is.null(x[[name]])) return(rep("", nrow(x)))
+    ifelse(is.na(x[[name]]), "", as.character(x[[name]]))
+  }
+  names <- c("prior", "class", "coef", "group", "dpar", "resp", "nlpar", "lb", "ub")
+  as.data.frame(lapply(stats::setNames(nm = names), text), stringsAsFactors = FALSE)
 }
 
+#' A table as our list, with an attribute `table`, the rows with their names in it
+#' @noRd
 prior_of_table <- function(x) {
   x <- prior_columns(x)
-  # rows without a prior are brms' own defaults
-  x <- x[nzchar(x$prior) & x$prior != "(flat)", ]
+  # rows without a prior are defaults
+  x <- x[nzchar(x$prior) & !startsWith(x$prior, "("), ]
   out <- list()
-  for (i in seq_len(nrow(x))) out <- with_table_row(out, x[i, ])
-  out
+  rows <- list()
+  for (i in seq_len(nrow(x))) {
+    row <- table_row(x[i, ])
+    out <- set_nested(out, row$name, row$value)
+    rows[[i]] <- row[c("name", "written")]
+  }
+  if (length(out)) structure(out, table = rows)
 }
 
-with_table_row <- function(out, row) {
-  written <- sprintf("set_prior(%s, class = %s%s)", dQuote(row$prior, FALSE), dQuote(row$class, FALSE), paste0(
-    vapply(c("coef", "group", "dpar", "resp"), function(name) {
+# Classes of brms and of glmmTMB: what they are priors of.
+prior_classes <- c(
+  b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation", sds = "sd",
+  sdgp = "sd", lscale = "positive", sdcar = "sd", sderr = "sd", sigma = "sd", shape = "positive", phi = "positive",
+  nu = "positive", kappa = "positive", alpha = "positive", beta = "positive", df = "positive", scale = "positive",
+  size = "positive", precision = "positive", dispersion = "positive"
+)
+tmb_classes <- c(
+  fixef = "fixef", beta = "fixef", fixef_zi = "fixef_zi", betazi = "fixef_zi", fixef_disp = "fixef_disp",
+  betad = "fixef_disp", betadisp = "fixef_disp", ranef = "ranef", theta = "ranef", ranef_sd = "ranef_sd",
+  ranef_cor = "ranef_cor", ranef_zi = "ranef_zi", ranef_zi_sd = "ranef_zi_sd", ranef_zi_cor = "ranef_zi_cor"
+)
+
+#' @return list(name: of the row's prior in our list, from the outside in; value; written: the row as its user wrote it)
+#' @noRd
+table_row <- function(row) {
+  tmb <- row$class %in% setdiff(names(tmb_classes), "beta")
+  written <- sprintf(if (tmb) "the row %s, class %s%s" else "set_prior(%s, class = %s%s)", dQuote(row$prior, FALSE),
+    dQuote(row$class, FALSE), paste0(vapply(c("coef", "group", "dpar", "resp"), function(name) {
       if (nzchar(row[[name]])) sprintf(", %s = %s", name, dQuote(row[[name]], FALSE)) else ""
-    }, ""), collapse = ""
-  ))
+    }, ""), collapse = ""))
+  if (tmb) return(tmb_row(row, written))
   kind <- prior_classes[row$class]
   if (is.na(kind) || nzchar(row$resp) || nzchar(row$nlpar)) {
     stop_galvi("prior", sprintf("`prior`: %s has no counterpart here: %s.", written, other_class(row)))
   }
-  call <- tryCatch(str2lang(row$prior), error = function(e) NULL)
-  found <- translated_prior(call, kind)
-  name <- table_name(row)
-  if (is.null(found$value)) {
-    stop_galvi("prior", sprintf(
-      "`prior`: %s: galvi has no %s() prior. Write prior = %s.", written, head_name(call), nested_text(name, found$near)
-    ))
-  }
-  set_nested(out, name, found$value)
+  value <- prior_of_text(row$prior, sprintf("prior`: `%s", written))
+  check_prior_kind(value, kind, written)
+  list(name = table_name(row), value = value, written = written)
+}
+
+#' Stops where a prior cannot be one of such a parameter
+#' @param kind "coefficient", "sd", "positive" or "correlation".
+#' @noRd
+check_prior_kind <- function(value, kind, written) {
+  own <- switch(value$type, lkj = "correlation", fixed = kind, pc = , gamma_prior = "sd", pc_range = "positive",
+    if (is_coefficient_prior(value)) "any" else "positive")
+  fine <- switch(kind,
+    correlation = value$type == "lkj", coefficient = is_coefficient_prior(value),
+    sd = own %in% c("any", "sd", "positive"), positive = own %in% c("any", "positive")
+  )
+  if (fine) return(invisible())
+  stop_galvi("prior", sprintf(
+    "`prior`: %s: %s cannot be the prior of %s. It may be %s.", written, format(value),
+    switch(kind, coefficient = "a coefficient", sd = "a standard deviation", correlation = "correlations",
+      "a positive number"), switch(kind,
+      coefficient = "normal(), student_t(), cauchy(), double_exponential() or logistic()",
+      correlation = "lkj()",
+      "normal(), student_t() or cauchy() cut at 0, exponential(), gamma(), inv_gamma() or lognormal()"
+    )
+  ))
 }
 
 # The names of a row's prior in our list, from the outside in.
@@ -185,7 +151,10 @@ table_name <- function(row) {
     b = if (!nzchar(row$coef)) "default" else if (row$coef == "Intercept") "intercept" else row$coef,
     Intercept = "at_means",
     L = , cor = "cor",
-    sds = if (nzchar(row$coef)) c(row$coef, "sd") else "sds",
+    # of smooths and processes: see matches_term()
+    sds = , sdgp = , lscale = , sdcar = , sderr = c(
+      sprintf("@%s:%s", row$class, row$coef), if (row$class == "lscale") "lengthscale" else "sd"
+    ),
     row$class
   )
   if (row$class %in% c("sd", "cor", "L")) {
@@ -210,77 +179,122 @@ set_nested <- function(x, names, value) {
   x
 }
 
-# list(sigma = list(intercept = normal(0, 1))); a group's effects as a user would name their term.
-nested_text <- function(names, text) {
-  shown <- ifelse(startsWith(names, "|"), sprintf("\"(1 %s)\"", names), ifelse(make.names(names) == names, names,
-    sprintf("`%s`", names)))
-  for (name in rev(shown)) text <- sprintf("list(%s = %s)", name, text)
-  text
+#' A row of glmmTMB's `priors =`: t(mean, sd, df), gamma(mean, shape), and priors of its other classes
+#' @noRd
+tmb_row <- function(row, written) {
+  class <- tmb_classes[[row$class]]
+  dpar <- if (grepl("_zi", class)) "zi" else if (class == "fixef_disp") "sigma"
+  call <- tryCatch(str2lang(row$prior), error = function(e) NULL)
+  name <- head_name(call)
+  x <- lapply(as.list(call)[-1L], function(part) tryCatch(eval(part, baseenv()), error = function(e) NULL))
+  needs <- c(normal = 2L, t = 3L, cauchy = 2L, gamma = 2L, lkj = 1L)[name]
+  if (is.na(needs) || length(x) != needs || !all(vapply(x, is.numeric, NA))) {
+    stop_galvi("prior", sprintf(paste(
+      "`prior`: %s: the priors of this class are normal(mean, sd), t(mean, sd, df), cauchy(location, scale),",
+      "gamma(mean, shape) and lkj(eta)."
+    ), written))
+  }
+  value <- switch(name,
+    normal = normal(x[[1L]], x[[2L]]), t = student_t(x[[3L]], x[[1L]], x[[2L]]), cauchy = cauchy(x[[1L]], x[[2L]]),
+    gamma = new_value("gamma", shape = prior_number(x[[2L]], "shape"), rate = prior_number(x[[2L]] / x[[1L]], "rate")),
+    lkj = lkj(x[[1L]])
+  )
+  if (grepl("^fixef", class)) {
+    check_prior_kind(value, "coefficient", written)
+    if (grepl("^[0-9]+$", row$coef)) {
+      stop_galvi("prior", sprintf("`prior`: %s: give the coefficient by its name, not by its number.", written))
+    }
+    own <- if (!nzchar(row$coef)) "default" else if (row$coef == "(Intercept)") "intercept" else row$coef
+    return(list(name = c(dpar, own), value = value, written = written))
+  }
+  correlation <- endsWith(class, "_cor") || class == "ranef" && name == "lkj"
+  check_prior_kind(value, if (correlation) "correlation" else "sd", written)
+  if (!correlation && name != "gamma") {
+    # these are priors of the logarithm there
+    if (name != "normal") {
+      stop_galvi("prior", sprintf(paste(
+        "`prior`: %s is a prior of the logarithm of a standard deviation, of which normal() is the only one here. Of the",
+        "standard deviation itself write prior = list(sd = \"student_t(3, 0, 2.5)\")."
+      ), written))
+    }
+    value <- log_normal(x[[1L]], x[[2L]])
+  }
+  list(name = c(dpar, if (nzchar(row$coef)) paste("|", row$coef), if (correlation) "cor" else "sd"), value = value,
+    written = written)
 }
 
 other_class <- function(row) {
-  of <- function(what, parameter) {
-    sprintf("give it to the term, as in prior = list(\"%s\" = list(%s = log_normal(0, 1)))", what, parameter)
-  }
-  inputs <- sub("^gp", "", row$coef)
-  smooth <- sprintf("gp(%s)", if (nzchar(inputs)) inputs else "x")
   if (nzchar(row$resp)) return("a fit has one response; columns of several are responses(Y) ~ x, see ?responses")
   switch(row$class,
-    lscale = of(smooth, "lengthscale"), sdgp = of(smooth, "sd"),
-    sdcar = of("gmrf(g)", "sd"), car = "the dependence of gmrf(model = \"proper\") takes fixed() but no prior",
-    ar = , sderr = of("ar1(t)", "sd"),
+    car = "the dependence of gmrf(model = \"proper\") takes fixed() but no prior",
+    ar = "the correlation of ar1(t) takes fixed() but no prior",
     zi = , hu = sprintf("it has a linear predictor, so write prior = list(%s = list(intercept = normal(0, 2)))",
       row$class),
-    sprintf("priors are of the classes %s", quote_names(names(prior_classes), "\""))
+    sprintf("priors are of the classes %s", quote_names(c(names(prior_classes)), "\""))
   )
+}
+
+#' Stops at a row that is of a coefficient which the model does not have; of other rows, terms say so
+#'
+#' @param rows The attribute `table`. built: of each predictor, from build_terms(); others: names of the predictors after
+#'   the first.
+#' @noRd
+check_table_rows <- function(rows, built, others) {
+  for (row in rows) {
+    name <- row$name
+    k <- match(name[1L], others, 0L)
+    if (k > 0L) name <- name[-1L]
+    if (length(name) != 1L || !name %in% c("default", "intercept", "at_means")) next
+    of <- built[[k + 1L]]$known
+    columns <- built[[k + 1L]]$fixed$spec$columns
+    found <- if (name == "default") length(setdiff(of, "(Intercept)")) > 0L else "(Intercept)" %in% columns
+    if (found) next
+    stop_galvi("prior", sprintf(
+      "`prior`: %s matches nothing: %s has %s. Its coefficients are %s.", row$written,
+      if (k > 0L) sprintf("the linear predictor of %s", others[k]) else "this model",
+      if (name == "default") "no slopes" else "no intercept", if (length(columns)) quote_names(columns) else "none"
+    ))
+  }
 }
 
 # ---- lists of rstanarm ----
 
 prior_of_rstanarm <- function(x, shown) {
   name <- sub(".*\\$", "", shown)
-  kind <- prior_kind(name)
   dist <- if (identical(x$dist, "t")) "student_t" else x$dist
-  several <- max(lengths(x[c("location", "scale")])) > 1L
-  if (dist %in% c("decov", "lkj", "dirichlet", "R2", "hs", "hs_plus", "product_normal", "lasso")) {
+  if (dist == "lkj" && name %in% c("cor", "L")) return(lkj(number_or(x$regularization, 1)))
+  known <- c("normal", "student_t", "cauchy", "laplace", "exponential")
+  if (!dist %in% known) {
     advice <- switch(dist,
-      decov = sprintf("prior = list(sd = pc(1, %s), cor = lkj(%s))",
-        format(exp(-1 / number_or(x$scale, 1)), digits = 3L), format(number_or(x$regularization, 1))),
+      decov = sprintf("prior = list(sd = \"exponential(%s)\", cor = lkj(%s))",
+        format(1 / number_or(x$scale, 1)), format(number_or(x$regularization, 1))),
       lkj = sprintf("prior = list(cor = lkj(%s))", format(number_or(x$regularization, 1))),
-      "prior = normal(0, learn(1)), which learns how small slopes are"
+      "prior = double_exponential(0, 0.5) or student_t(3, 0, 0.5), or learn the sd, normal(0, learn(1))"
     )
-    if (dist == "lkj" && kind == "correlation") return(lkj(number_or(x$regularization, 1)))
     stop_galvi("prior", sprintf("`%s` is %s() of rstanarm, which galvi does not have: write %s.", shown, dist, advice))
   }
-  # of two arguments that shift and scale
-  numbers <- if (dist == "exponential") list(1 / x$scale) else c(
-    if (dist == "student_t") list(x$df), list(x$location, x$scale)
-  )
-  if (several) {
+  if (max(lengths(x[c("location", "scale", "df")])) > 1L) {
     stop_galvi("prior", sprintf(paste(
       "`%s` is %s() of rstanarm with a value for each coefficient: name the coefficients, as in",
       "prior = list(x1 = normal(%s, %s), x2 = normal(%s, %s))."
     ), shown, dist, format(x$location[1L]), format(x$scale[1L]), format(rep_len(x$location, 2L)[2L]),
       format(rep_len(x$scale, 2L)[2L])))
   }
-  call <- as.call(c(as.name(dist), numbers))
-  if (kind == "coefficient" && dist == "exponential") kind <- "sd"
-  found <- translated_prior(call, kind)
+  # rstanarm's own default
+  scale <- number_or(x$scale, 2.5)
+  value <- switch(dist,
+    normal = normal(x$location, scale),
+    student_t = if (identical(x$df, 1)) cauchy(x$location, scale) else student_t(x$df, x$location, scale),
+    cauchy = cauchy(x$location, scale), laplace = double_exponential(x$location, scale),
+    exponential = new_value("exponential", rate = prior_number(1 / scale, "rate"))
+  )
   if (isTRUE(x$autoscale)) {
-    stop_galvi("prior", sprintf(
-      "`%s` is %s() of rstanarm with autoscale = TRUE: galvi takes priors as typed; write %s in units of the data.",
-      shown, dist, found$near
-    ))
+    stop_galvi("prior", sprintf(paste(
+      "`%s` is %s() of rstanarm with autoscale = TRUE: galvi takes priors as typed; write %s with numbers in units of",
+      "the data."
+    ), shown, dist, format(value, digits = 4L)))
   }
-  if (!is.null(found$value)) return(found$value)
-  stop_galvi("prior", sprintf(
-    "`%s` is %s of rstanarm, which galvi does not have: write %s%s.", shown, deparse_one(call),
-    if (grepl("\\$", shown)) paste(name, "= ") else "prior = ", found$near
-  ))
+  value
 }
 
 number_or <- function(x, default) if (is.numeric(x) && length(x) == 1L && is.finite(x)) x else default
-
-# Classes of brms: kind as in translated_prior(), and where the prior goes in ours.
-prior_classes <- c(b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation",
-  sigma = "sd", sds = "sd", shape = "positive", phi = "positive", nu = "positive")

@@ -24,15 +24,19 @@
 #'   the piecewise bound. `fitc`: is the likelihood averaged over the extra variance of inducing points, `averaged`: by
 #'   itself?
 #' * `hyper`: the table of hyperparameters (R/base-hyper.R).
+#' * `prior_rows`: NULL, or the heavy-tailed priors of coefficients (R/term-fixed-heavy.R), which the core takes as rows after
+#'   those of data. No other element has these rows.
 #' * Only for `fit_model()`: `pilot`, a model list of part of the rows; `checked` (checked_rows()); `source`, the
 #'   source of the rows if the model has none (src/border/r_sources.h).
 #' @noRd
 new_model_list <- function(response, offset, designs, predictors, likelihood, hyper, expectation = "auto",
-                           pieces = 20L) {
+                           pieces = 20L, prior_rows = NULL) {
   check_model(c(list(
     y = response$y, size = response$size, weights = response$weights, offset = offset, designs = designs,
     predictors = predictors, likelihood = likelihood, expectation = expectation, pieces = pieces, hyper = hyper
-  ), Filter(Negate(is.null), response[c("censoring", "known", "counts", "part", "shares")])))
+  ), Filter(Negate(is.null), c(
+    response[c("censoring", "known", "counts", "part", "shares")], list(prior_rows = prior_rows)
+  ))))
 }
 
 #' Stops if the list is not as described above; users may have changed it (?modular)

@@ -170,11 +170,16 @@ predictor_view <- function(fit, k) {
   # its parameter has no dispersion
   view$model$size <- trials_of(fit, fit$model)
   view$model["likelihood"] <- list(NULL)
-  view$posterior <- posterior_view(fit$posterior, k)
+  # priors of coefficients of other predictors have no sites in this one
+  heavy <- which(vapply(fit$model$prior_rows, function(row) row$latent == k, NA))
+  view$model$prior_rows <- if (length(heavy)) {
+    lapply(fit$model$prior_rows[heavy], replace, c("latent", "design"), list(1L, 1L))
+  }
+  view$posterior <- posterior_view(fit$posterior, k, heavy)
   if (!is.null(fit$points)) view$points$coefficients <- fit$points$coefficients[k]
-  if (!is.null(fit$factorised)) view$factorised <- posterior_view(fit$factorised, k)
+  if (!is.null(fit$factorised)) view$factorised <- posterior_view(fit$factorised, k, heavy)
   if (!is.null(fit$states)) view$states <- lapply(fit$states, function(state) {
-    state$posterior <- posterior_view(state$posterior, k)
+    state$posterior <- posterior_view(state$posterior, k, heavy)
     state
   })
   view$parameter <- predictor_names(fit)[k]
@@ -188,7 +193,10 @@ predictor_view <- function(fit, k) {
   view
 }
 
-posterior_view <- function(posterior, k) {
+posterior_view <- function(posterior, k, heavy) {
+  if (!is.null(posterior$prior_rows)) {
+    posterior$prior_rows <- if (length(heavy)) lapply(posterior$prior_rows, function(x) x[heavy, k, drop = FALSE])
+  }
   for (name in c("mean", "variance", "extra", "alpha", "lambda", "b")) {
     x <- posterior[[name]]
     # rows that are not in memory have no sites

@@ -5,18 +5,20 @@
 # of these. others: the parameters with predictors of their own, whose priors are such lists under their names.
 as_prior_list <- function(prior, others = NULL) {
   prior <- own_prior(prior)
+  rows <- attr(prior, "table")
   given <- if (is.list(prior) && !is_value(prior)) intersect(others, names(prior))
   if (length(given)) {
     own <- Map(as_parameter_list, prior[given], given)
     rest <- prior[!names(prior) %in% given]
-    return(c(if (length(rest)) as_prior_list(rest), own))
+    return(structure(c(if (length(rest)) as_prior_list(rest), own), table = rows))
   }
   if (is.null(prior)) return(list())
-  if (is_normal(prior)) return(list(default = prior))
+  if (is_coefficient_prior(prior)) return(list(default = prior))
   plain <- is.list(prior) && !is_value(prior) && !is.data.frame(prior)
   if (!plain || is.null(names(prior)) || any(!nzchar(names(prior)))) {
     stop_galvi("prior", sprintf(
-      "`prior` must be normal(), or a list with names such as %s, not %s.%s", prior_example(),
+      "`prior` must be the prior of all slopes, such as normal(0, 1), or a list with names such as %s, not %s.%s",
+      prior_example(),
       if (is_value(prior)) format(prior) else describe(prior),
       if (is_value(prior) && !is_fixed(prior) && !is_learned(prior)) sprintf(
         " For the standard deviations of groups write prior = list(sd = %s).", format(prior)
@@ -28,7 +30,7 @@ as_prior_list <- function(prior, others = NULL) {
     entry <- prior[[name]]
     if (!is.null(entry)) prior[[name]] <- own_entry(entry, sprintf("prior$%s", name))
   }
-  prior
+  structure(prior, table = rows)
 }
 
 prior_example <- function() {
@@ -37,7 +39,7 @@ prior_example <- function() {
 
 as_parameter_list <- function(prior, name) {
   prior <- own_prior(prior, name)
-  if (is_value(prior) && !is_normal(prior) || is.numeric(prior)) {
+  if (is_value(prior) && !is_coefficient_prior(prior) || is.numeric(prior)) {
     stop_galvi("prior", sprintf(paste(
       "`prior$%s` is %s, but `%s` has a formula in this model: give priors of its coefficients, as in",
       "prior = list(%s = list(intercept = normal(0, 2), default = normal(0, 1)))."
@@ -57,7 +59,7 @@ own_entry <- function(entry, shown) {
     return(entry)
   }
   stop_galvi("prior", sprintf(paste(
-    "`%s` must be normal() for a coefficient, a prior such as half_normal(1) for a hyperparameter, or a number,",
+    "`%s` must be normal() or student_t() for a coefficient, a prior such as half_normal(1) for a hyperparameter, or a number,",
     "not %s."
   ), shown, describe(entry)))
 }
@@ -66,13 +68,14 @@ own_entry <- function(entry, shown) {
 
 #' Sorts the entries for one predictor
 #'
-#' @param specs The parsed terms, with their labels. prefix: that of another parameter's labels.
+#' @param specs The parsed terms, with their labels. prefix: that of another parameter's labels; labels_of_columns: of the
+#'   fixed effects in the formula.
 #' @return list(coefficients: of these and of the predictor's constant; groups: sd and cor as the terms (x | g) read
 #'   them; hyper: a list of list(labels: of the terms, NULL for the family; owner: the copy of a term, NULL for all;
 #' key:
 #'   the hyperparameter's name or a short form; value; general: is it for all groups?; shown)).
 #' @noRd
-sort_priors <- function(prior, specs, prefix = "") {
+sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character()) {
   out <- list(coefficients = list(), groups = list(), hyper = list())
   add <- function(labels, key, value, shown, general = FALSE, owner = NULL) {
     out$hyper[[length(out$hyper) + 1L]] <<- list(
@@ -84,7 +87,7 @@ sort_priors <- function(prior, specs, prefix = "") {
   grouped <- which_can(specs, "grouped")
   for (name in names(prior)) {
     entry <- prior[[name]]
-    if (is_normal(entry)) {
+    if (is_coefficient_prior(entry) && (name %in% labels_of_columns || !is_positive_name(name))) {
       out$coefficients[[name]] <- entry
       next
     }
@@ -121,7 +124,7 @@ sort_priors <- function(prior, specs, prefix = "") {
         next
       }
       # an independent effect has no correlation; the group of a brms table may name one
-      own <- if (isTRUE(key$group)) setdiff(names(entry), "cor") else names(entry)
+      own <- if (isTRUE(key$group) && any(slopes[at])) setdiff(names(entry), "cor") else names(entry)
       # a copy with hyperparameters of its own: iid(g, by = f)[a]
       copy <- if (plain_term(key$term) != plain_term(labels[i])) regmatches(key$term, regexpr("\\[[^]]*\\]$", key$term))
       for (part in own) {
@@ -133,12 +136,22 @@ sort_priors <- function(prior, specs, prefix = "") {
   out
 }
 
+# Is it the name of a positive number, not of a coefficient? A prior of the whole line is then cut at 0.
+is_positive_name <- function(name) {
+  key <- read_prior_name(name)
+  if (!is.null(key$term)) return(!is.null(key$parameter) && !key$parameter %in% c("slope", "constant", "origin"))
+  sub(".*\\.", "", name) %in% c(
+    "sd", "sds", "sigma", "scale", "variance", "shape", "phi", "nu", "df", "size", "precision", "dispersion", "lengthscale",
+    "range", "kappa", "alpha", "beta"
+  )
+}
+
 # "(1 | g)" and "gp(x)" are terms; "gp(x).lengthscale" is a term and its hyperparameter; "| g" are all effects of g.
 read_prior_name <- function(name) {
   parts <- regmatches(name, regexec("^(.*[])])\\.([A-Za-z(].*)$", name))[[1L]]
   term <- if (length(parts)) parts[2L] else name
   list(
-    term = if (grepl("[(|]", term)) term, parameter = if (length(parts)) parts[3L],
+    term = if (grepl("[(|]|^@", term)) term, parameter = if (length(parts)) parts[3L],
     group = startsWith(name, "|")
   )
 }
@@ -153,6 +166,7 @@ nested_entry <- function(parameter, value) {
 # Which terms does the user's name stand for?
 matches_term <- function(term, specs, labels, prefix) {
   if (is.null(term) || !length(specs)) return(logical(length(specs)))
+  if (startsWith(term, "@")) return(matches_class(term, specs))
   if (startsWith(term, "|")) {
     group <- plain_text(sub("^\\|", "", term))
     groups <- vapply(specs, function(spec) {
@@ -166,6 +180,21 @@ matches_term <- function(term, specs, labels, prefix) {
   vapply(own, function(label) plain_term(label) == wanted || plain_term(label) == plain_term(sub("\\[.*\\]$", "",
     term)), NA,
     USE.NAMES = FALSE)
+}
+
+# "@lscale:gpx": terms of that class of brms, all or those with that coefficient, which is gpx, s(x) or a group.
+matches_class <- function(term, specs) {
+  class <- sub("^@([a-z]+):.*", "\\1", term)
+  coef <- plain_text(sub("^@[a-z]+:", "", term))
+  word <- switch(class, sds = "s", sdgp = , lscale = "gp", sdcar = "gmrf", sderr = "ar1")
+  vapply(specs, function(spec) {
+    written <- plain_text(written_term(spec))
+    if (!startsWith(written, paste0(word, "(")) && !(word == "s" && grepl("^(te|ti|t2)\\(", written))) return(FALSE)
+    arguments <- as.list(str2lang(written_term(spec)))[-1L]
+    inputs <- arguments[if (is.null(names(arguments))) TRUE else !nzchar(names(arguments))]
+    plain <- paste0(vapply(inputs, deparse_one, ""), collapse = "")
+    coef %in% c("", written, plain, paste0(word, plain), sprintf("%s(%s)", word, plain))
+  }, NA)
 }
 
 plain_text <- function(x) gsub("[[:space:]]", "", x)
@@ -187,6 +216,11 @@ plain_term <- function(text) {
 # A list whose name is neither a term nor a parameter with a formula.
 stop_unknown_list <- function(name, specs, prefix) {
   written <- vapply(specs, written_term, "")
+  if (startsWith(name, "@")) {
+    stop_galvi("prior", sprintf("`prior` has a row of class \"%s\"%s that matches no term.%s", sub("^@([a-z]+):.*", "\\1",
+      name), if (endsWith(name, ":")) "" else sprintf(" and coef \"%s\"", sub("^@[a-z]+:", "", name)),
+      if (length(written)) sprintf(" The terms are %s.", quote_names(written)) else " The model has fixed effects only."))
+  }
   stop_galvi("prior", if (grepl("[(|]", name)) {
     sprintf("`prior` names the term `%s`, which this model does not have.%s", name, if (length(written)) {
       sprintf("%s Its terms are %s.", did_you_mean(name, written), quote_names(written))
@@ -234,7 +268,8 @@ check_prior_names <- function(coefficients, known, unused = list(), hyper = char
   if (entry$key %in% known && is.null(entry$labels)) {
     sd <- entry$value
     stop_galvi("prior", sprintf(
-      "`prior$%s` must be normal(), not %s, as `%s` is a coefficient%s.", entry$shown, given, entry$shown,
+      "`prior$%s` must be normal(), student_t(), cauchy() or double_exponential(), not %s, as `%s` is a coefficient%s.",
+      entry$shown, given, entry$shown,
       if (is.numeric(sd) && length(sd) == 1L) sprintf(": write %s = normal(0, %s)", entry$shown, format(sd)) else ""
     ))
   }

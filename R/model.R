@@ -1,24 +1,30 @@
 # Design -> model: the terms' priors, the hyperparameters and the likelihood.
 
 #' What galvi_model() returns
+#' @param proper Do heavy-tailed priors of coefficients stand on normal ones, which full processes need, and not on flat ones?
 #' @param treatment How to treat the hyperparameters: the argument `hyper` of galvi().
 #' @noRd
-build_model <- function(design, prior, start, expectation, treatment, control) {
+build_model <- function(design, prior, start, expectation, treatment, control, proper = isTRUE(design$proper)) {
   held <- treatment == "fixed"
   parts <- design$parts
   same_units <- link_has(design$family, "same_units")
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / trials_of(design, design)
   others <- names(parts$others)
-  sorted <- c(list(sort_priors(prior[setdiff(names(prior), others)], parts$specs)), lapply(others, function(name) {
-    sort_priors(prior[[name]], parts$others[[name]]$specs, parameter_prefix(name))
-  }))
+  columns_of <- function(part) attr(part$fixed, "term.labels")
+  sorted <- c(
+    list(sort_priors(prior[setdiff(names(prior), others)], parts$specs, labels_of_columns = columns_of(parts))),
+    lapply(others, function(name) {
+      own <- parts$others[[name]]
+      sort_priors(prior[[name]], own$specs, parameter_prefix(name), columns_of(own))
+    })
+  )
   specs <- all_specs(parts)
   typed <- new_typed(
     unlist(lapply(sorted, `[[`, "hyper"), recursive = FALSE),
     stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label"))
   )
   registry <- new_registry(typed)
-  shared <- c(list(start = start, held = held), control[c("move_inducing", "inducing_jitter", "threads")])
+  shared <- c(list(start = start, held = held, proper = proper), control[c("move_inducing", "inducing_jitter", "threads")])
   factors <- factor_specs(specs)
   if (length(others) && length(factors)) {
     stop_galvi("formula", sprintf(
@@ -33,6 +39,8 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   likelihood <- family_likelihood(design$family, design, registry, held, others)
   table <- registry$table()
   check_all_priors(sorted, built, typed)
+  check_table_rows(attr(prior, "table"), built, others)
+  prior_rows <- rows_of_priors(built, design, control, likelihood, table)
   level <- numeric(length(table$value))
   level[likelihood$hyper$thresholds] <- start_level(start, built[[1L]]$fixed$spec$coding)
   terms <- lapply(built, `[[`, "terms")
@@ -48,8 +56,12 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
       class_predictors(terms[[1L]], ncol(design$offset))
     },
     likelihood = likelihood, hyper = apply_start(table, start, level, axes), expectation = expectation,
-    pieces = control$pieces
+    pieces = control$pieces, prior_rows = prior_rows
   )
+  full <- any(vapply(seq_len(ncol(design$offset)), function(k) is_full(model, k), NA))
+  if (length(prior_rows) && full && !proper) {
+    return(build_model(design, prior, start, expectation, treatment, control, proper = TRUE))
+  }
   model <- start_unknown_factors(model, built[[1L]]$specs)
   model <- start_unknown_loadings(model, built[[1L]]$specs)
   priors <- structure(unlist(lapply(built, `[[`, "priors"), recursive = FALSE), class = "galvi_priors")

@@ -304,6 +304,8 @@ contribution <- function(model, q, rows = NULL, gradient = FALSE) {
     }
     list_of <- model_of_rows(list_of, as.integer(rows))
   }
+  # those are no rows of data
+  list_of$prior_rows <- NULL
   structure(
     as_galvi_error(contribution_of_rows(list_of, q, gradient)),
     class = "galvi_contribution"

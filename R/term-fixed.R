@@ -54,13 +54,15 @@ design_fixed <- function(terms, frame, context) {
   known <- c(spec$columns, attr(terms, "term.labels"))
   if (!ncol(W)) return(list(spec = spec, known = known))
   priors <- typed_priors(spec, context)
+  spec$at_means <- at_means_typed(context$prior)
   spec$coding <- fixed_coding(W, priors, spec, context)
   term <- c(
-    list(type = "columns", label = fixed_label), fixed_prior_columns(priors, spec, context$registry)
+    list(type = "columns", label = fixed_label), fixed_prior_columns(priors, spec, context$registry, context$proper)
   )
   list(
     spec = spec, rows = list(W = coded(W, spec$coding, context$threads)), term = term,
-    priors = shown_priors(priors, spec), known = known
+    priors = shown_priors(priors, spec), known = known,
+    prior_rows = heavy_rows(priors, spec, at_means_typed(context$prior), context$proper)
   )
 }
 
@@ -138,7 +140,8 @@ fixed_coding <- function(W, typed, spec, context) {
     if (any(intercept) || !may_centre_thresholds(W, context)) "none" else "thresholds"
   } else if (!any(intercept)) {
     "none"
-  } else if (is.null(of_intercept[[1L]]) || is_flat(of_intercept[[1L]]) || at_means_typed(context$prior)) {
+  } else if (is.null(of_intercept[[1L]]) || is_flat(of_intercept[[1L]]) || at_means_typed(context$prior) ||
+    is_heavy(of_intercept[[1L]]) && !isTRUE(context$proper)) {
     "means"
   } else {
     "zero"
@@ -213,12 +216,14 @@ slope_scale <- function(W, weights) {
 
 # -> list(mean: q, factors: q x 2); a standard deviation counts twice in a variance, and coefficients of open columns
 # have a variance of one. Columns of one factor share a learned sd, as they share an entry of `prior`.
-fixed_prior_columns <- function(priors, spec, registry) {
+fixed_prior_columns <- function(priors, spec, registry, proper = FALSE) {
   q <- length(priors)
+  heavy <- vapply(priors, is_heavy, NA)
   labels <- attr(spec$terms, "term.labels")
   position <- integer(q)
   seen <- list()
-  for (j in which(!vapply(priors, is.null, NA))) {
+  position[heavy] <- heavy_bases(priors[heavy], spec, registry, proper)
+  for (j in which(!heavy & !vapply(priors, is.null, NA))) {
     sd <- priors[[j]]$sd
     learned <- is_value(sd) && !is_fixed(sd)
     owner <- if (learned && spec$assign[j] > 0L) labels[spec$assign[j]] else spec$columns[j]
@@ -230,7 +235,9 @@ fixed_prior_columns <- function(priors, spec, registry) {
     }
     position[j] <- seen[[owner]] <- prior_sd(sd, owner, registry, term = fixed_label)
   }
-  mean <- vapply(seq_len(q), function(j) if (is.null(priors[[j]])) spec$coding$mean[j] else priors[[j]]$mean, 0)
+  mean <- vapply(seq_len(q), function(j) {
+    if (is.null(priors[[j]])) spec$coding$mean[j] else if (heavy[j]) priors[[j]]$location else priors[[j]]$mean
+  }, 0)
   list(mean = mean, factors = cbind(position, position, deparse.level = 0))
 }
 

@@ -25,7 +25,7 @@ slopes_hyper <- function(spec, W, context) {
   given <- slope_sds(spec, group_prior(context, spec$label, "sd")$value)
   sd <- vapply(seq_along(spec$columns), function(k) {
     default <- if (context$held) 1 else unit[k]
-    entry <- as_parameter(given[[k]], sprintf("sd of %s", spec$columns[k]), learn(default), number = "hold",
+    entry <- as_parameter(cut_at_zero(given[[k]]), sprintf("sd of %s", spec$columns[k]), learn(default), number = "hold",
       variance = FALSE, sd = TRUE)
     add(paste0("sd.", spec$columns[k]), entry, "sd", "log", c(unit[k], entry$value),
       list(type = "half_normal", sd = 10 * unit[k], quantity = "sd"))
@@ -105,7 +105,7 @@ slope_correlations <- function(spec, prior) {
     # of a partial correlation in column j, see src/hyper/prior_density.cpp
     spare <- (length(spec$columns) - 1L - pairs[, "column"]) / 2
     return(list(value = numeric(m), learned = TRUE, prior = lapply(given$eta + spare, function(shape) {
-      list(type = given$type, shape = shape)
+      list(type = given$type, shape = shape, eta = given$eta)
     })))
   }
   value <- if (is_fixed(given)) given$value else if (is.numeric(given)) given

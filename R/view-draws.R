@@ -36,7 +36,6 @@
 #' * `log_lik()`: log p(y | eta), times the weight of the row where weights multiply the log likelihood, draws x rows.
 #' * `posterior_interval()`: a matrix of credible intervals with a row per coefficient and learned hyperparameter. It is
 #'   computed from the posterior without draws.
-#' * `prior_summary()`: the priors of the fixed effects, `fit$prior`.
 #' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per
 #'   hyperparameter that is not fixed, named as in `fit$hyper`.
 #' @section Errors:

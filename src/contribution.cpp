@@ -4,13 +4,14 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "border/prior_rows.h"
 #include "global/row_source.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
 
 using namespace galvi;
 
-//' The bound of the posterior at `sites`, a list(lambda, b), N x K each, and its divergence from the prior
+//' The bound of the posterior at `sites`, a list(lambda, b), N x K each, with `prior_rows`, and its divergence from the prior
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control) {
@@ -18,7 +19,7 @@ Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
   LatentGaussianModel core = model_from_list(context, model);
   core.update(hyper_from_list(model).values());
-  const auto q = core.at_sites({get_matrix(sites, "lambda"), get_matrix(sites, "b")}, 1);
+  const auto q = core.at_sites(sites_from_list(sites), 1);
   if (!q) throw std::domain_error("the sites `lambda` and `b` give no posterior: its precision is not positive definite");
   return Rcpp::List::create(Rcpp::_["elbo"] = q->elbo, Rcpp::_["kl"] = q->kl);
 }

@@ -7,6 +7,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "border/prior_rows.h"
 #include "fit/fit.h"
 #include "fit/integrate.h"
 #include "numeric/backend.h"
@@ -38,7 +39,7 @@ Method method_from_list(const Rcpp::List& model, const std::string& name) {
 /// Where inference starts, as R gives it; empty where sites belong to other rows.
 std::optional<Start> start_from_list(const LatentGaussianModel& core, const Rcpp::List& start) {
   if (has(start, "global")) return start_at(global_from_list(core, start["global"]));
-  Sites out{get_matrix(start, "lambda"), get_matrix(start, "b")};
+  Sites out = sites_from_list(start);
   if (out.lambda.rows() != core.rows() || out.b.rows() != core.rows()) return std::nullopt;
   return out;
 }
@@ -73,7 +74,8 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
       plan.joint_uncertainty || !plan.integrate.empty() ? proper_hyper_from_list(model) : nullptr;
   plan.proper = proper.get();
   const LikelihoodSpec likelihood = likelihood_from_list(get<Rcpp::List>(model, "likelihood"));
-  if (!core.likelihood().custom()) plan.another_likelihood = [&likelihood] { return make_likelihood(likelihood); };
+  if (!core.likelihood().custom() && core.prior_rows() == 0)
+    plan.another_likelihood = [&likelihood] { return make_likelihood(likelihood); };
   if (start.isNotNull()) plan.start = start_from_list(core, Rcpp::List(start.get()));
   if (has(model, "curvature")) plan.curvature = positions(model["curvature"]);
   if (has(model, "checked")) plan.checked = checked_from_list(model["checked"]);

@@ -4,6 +4,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "border/prior_rows.h"
 #include "numeric/backend.h"
 
 using namespace galvi;
@@ -17,9 +18,9 @@ SEXP kept(const Rcpp::List& posterior, const char* name, Index k) {
 
 SolverState state_from_list(const Rcpp::List& posterior, Index k) {
   SolverState state;
-  state.alpha = get_matrix(posterior, "alpha").col(k);
-  state.lambda = get_matrix(posterior, "lambda").col(k);
-  state.b = get_matrix(posterior, "b").col(k);
+  state.alpha = site_numbers(posterior, "alpha").col(k);
+  state.lambda = site_numbers(posterior, "lambda").col(k);
+  state.b = site_numbers(posterior, "b").col(k);
   if (const SEXP latent = kept(posterior, "latent", k); !Rf_isNull(latent)) {
     state.latent_mean = get_vector(latent, "mean");
     state.latent_chol = get_matrix(latent, "chol");

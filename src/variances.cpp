@@ -4,6 +4,7 @@
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "border/prior_rows.h"
 #include "numeric/backend.h"
 #include "prior/field.h"
 
@@ -17,14 +18,15 @@ Rcpp::NumericMatrix prior_variances(Rcpp::List model, int threads) {
   Context context{backend("auto"), monitor, threads};
   const Vector hyper = hyper_from_list(model).values();
   const auto designs = designs_from_list(model);
-  Matrix out = Matrix::Zero(get_matrix(model, "offset").rows(), get_matrix(model, "offset").cols());
+  const Matrix offset = get_matrix(model, "offset");
+  Matrix out = Matrix::Zero(offset.rows() + prior_rows(model), offset.cols());
   for (const PredictorSpec& spec : predictors_from_list(context, model)) {
     spec.prior->update(hyper);
     Vector variances = Vector::Zero(out.rows());
     spec.prior->add_variances(context, *designs.at(spec.design), variances);
     for (const Index k : spec.latents) out.col(k) = variances;
   }
-  return to_r(out);
+  return to_r(Matrix(out.topRows(out.rows() - prior_rows(model))));
 }
 
 //' Marginal variances of a field whose only hyperparameter, a variance, is one

@@ -93,8 +93,10 @@ Rcpp::List cost_to_r(const Cost& cost) {
                             Rcpp::_["products"] = cost.products, Rcpp::_["sweeps"] = cost.sweeps);
 }
 
-/// What is kept of the posterior of a fit.
-Rcpp::List posterior_to_r(const Fit& fit, const State& state) {
+/// What is kept of the posterior of a fit. The last rows, as many as are priors of coefficients, are kept apart.
+Rcpp::List posterior_to_r(const Fit& fit, const State& state, Index prior_rows) {
+  const auto data = [&](const Matrix& x) { return x.size() > 0 ? Matrix(x.topRows(x.rows() - prior_rows)) : x; };
+  const auto priors = [&](const Matrix& x) { return to_r(Matrix(x.bottomRows(prior_rows))); };
   const Posterior& q = fit.inference.posterior;
   Rcpp::List out;
   out["coefficients"] = coefficients_to_r(state.coefficients);
@@ -105,12 +107,15 @@ Rcpp::List posterior_to_r(const Fit& fit, const State& state) {
   q.visit(Overloaded{[](const SitePosterior&) {},
                      [&](const SumsPosterior& own) { out["global"] = global_to_r(*own.sites.q); }});
   if (!state.units.empty()) out["units"] = units_to_r(state.units);
-  out["mean"] = to_r(q->mean);
-  out["variance"] = to_r(state.variance);
-  out["alpha"] = to_r(q->alpha);
-  out["lambda"] = to_r(q.sites().lambda);
-  out["b"] = to_r(q.sites().b);
-  out["extra"] = or_null(state.extra);
+  out["mean"] = to_r(data(q->mean));
+  out["variance"] = to_r(data(state.variance));
+  out["alpha"] = to_r(data(q->alpha));
+  out["lambda"] = to_r(data(q.sites().lambda));
+  out["b"] = to_r(data(q.sites().b));
+  out["extra"] = or_null(data(state.extra));
+  if (prior_rows > 0)
+    out["prior_rows"] = Rcpp::List::create(Rcpp::_["alpha"] = priors(q->alpha), Rcpp::_["b"] = priors(q.sites().b),
+                                           Rcpp::_["lambda"] = priors(q.sites().lambda));
   out["hyper"] = to_r(fit.hyper);
   out["elbo"] = q->elbo;
   out["log_prior"] = fit.objective - q->elbo;
@@ -190,8 +195,8 @@ Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, c
   Rcpp::List states;
   for (const WeightedState& one : result.states)
     states.push_back(Rcpp::List::create(Rcpp::_["weight"] = one.weight,
-                                        Rcpp::_["posterior"] = posterior_to_r(one.fit, one.state)));
-  Rcpp::List out = posterior_to_r(result.fit, result.state);
+                                        Rcpp::_["posterior"] = posterior_to_r(one.fit, one.state, model.prior_rows())));
+  Rcpp::List out = posterior_to_r(result.fit, result.state, model.prior_rows());
   out["uncertainty"] = uncertainty_to_r(result.uncertainty);
   out["method"] = algorithm.name;
   out["expectation"] = model.expectation().name();

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "border/list_access.h"
+#include "border/prior_rows.h"
 #include "border/r_functions.h"
 #include "border/r_sources.h"
 #include "global/contribution.h"
@@ -360,8 +361,12 @@ DesignRows design_from_list(const Rcpp::List& design) {
 
 std::vector<std::shared_ptr<const DesignRows>> designs_from_list(const Rcpp::List& model) {
   std::vector<std::shared_ptr<const DesignRows>> out;
-  for (const auto& design : get<Rcpp::List>(model, "designs"))
-    out.push_back(std::make_shared<const DesignRows>(design_from_list(design)));
+  const std::vector<PriorRow> priors = prior_rows_from_list(model);
+  for (const auto& design : get<Rcpp::List>(model, "designs")) {
+    DesignRows rows = design_from_list(design);
+    if (!priors.empty()) rows = with_prior_rows(rows, priors, static_cast<Index>(out.size()));
+    out.push_back(std::make_shared<const DesignRows>(std::move(rows)));
+  }
   return out;
 }
 
@@ -418,6 +423,8 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
   auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
   RowBlock rows{data_from_list(model), get_matrix(model, "offset"), designs_from_list(model)};
   check_responses(rows.data, *likelihood, has(model, "shares") && get<bool>(model, "shares"));
+  const std::vector<PriorRow> priors = prior_rows_from_list(model);
+  if (!priors.empty()) add_prior_rows(priors, rows, likelihood);
   auto expectation = expectation_from_list(model, *likelihood, automatic);
   if (has(model, "averaged") && get<bool>(model, "averaged")) {
     likelihood = std::make_unique<Averaged>(std::move(likelihood));
@@ -430,6 +437,8 @@ LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, c
                           spec.design};
   LatentGaussianModel out(context, std::move(rows), std::move(likelihood), std::move(expectation),
                           std::move(predictors));
+  out.set_prior_rows(static_cast<Index>(priors.size()));
+  out.set_observations(out.rows() - out.prior_rows());
   if (const auto source = source_from_list(model)) {
     out.set_source(source);
     out.set_observations(source->rows());

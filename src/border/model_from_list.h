@@ -27,7 +27,7 @@ struct PredictorSpec {
 };
 std::vector<PredictorSpec> predictors_from_list(const Context& context, const Rcpp::List& model);
 DesignRows design_from_list(const Rcpp::List& design);
-/// All of the model's designs.
+/// All of the model's designs, with rows for the priors of coefficients at the end of each.
 std::vector<std::shared_ptr<const DesignRows>> designs_from_list(const Rcpp::List& model);
 FieldSpec field_from_list(const Rcpp::List& field);
 KernelSpec kernel_from_list(const Rcpp::List& kernel);

@@ -2,6 +2,7 @@
 #include "border/fit_to_r.cpp"
 #include "border/model_from_list.cpp"
 #include "border/monitor.cpp"
+#include "border/prior_rows.cpp"
 #include "border/r_functions.cpp"
 #include "border/r_sources.cpp"
 #include "coding.cpp"

@@ -8,8 +8,11 @@ namespace galvi {
 
 class MixedExpectation final : public Expectation {
  public:
-  explicit MixedExpectation(std::vector<std::unique_ptr<Expectation>> parts) : parts_(std::move(parts)) {}
-  /// The name that all share or, if they differ, that of the integrated ones.
+  /// has_priors: as the likelihood's.
+  MixedExpectation(std::vector<std::unique_ptr<Expectation>> parts, bool has_priors)
+      : parts_(std::move(parts)), has_priors_(has_priors) {}
+  /// That of the data where the others are priors; else the name that all share or, if they differ, that of the
+  /// integrated ones.
   std::string name() const override;
   std::string refuses(const Likelihood& likelihood) const override;
   void evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
@@ -26,6 +29,7 @@ class MixedExpectation final : public Expectation {
  private:
   bool all(bool (Expectation::*property)() const) const;
   std::vector<std::unique_ptr<Expectation>> parts_;
+  bool has_priors_;
 };
 
 }  // namespace galvi

@@ -90,8 +90,12 @@ std::unique_ptr<Expectation> make_expectation(const std::string& name, const Lik
                                               const ExpectationControl& control) {
   if (const Mixed* mixed = likelihood.mixed()) {
     std::vector<std::unique_ptr<Expectation>> parts;
-    for (const auto& part : mixed->parts()) parts.push_back(make_expectation(name, *part, control));
-    return std::make_unique<MixedExpectation>(std::move(parts));
+    for (const auto& part : mixed->parts()) {
+      // priors are exact beside any bound of the data's; an expansion expands them too
+      const bool exact = mixed->has_priors() && !parts.empty() && name != "taylor";
+      parts.push_back(make_expectation(exact ? "auto" : name, *part, control));
+    }
+    return std::make_unique<MixedExpectation>(std::move(parts), mixed->has_priors());
   }
   std::string known = "auto";
   for (const Entry& entry : registry()) {

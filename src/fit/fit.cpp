@@ -8,6 +8,7 @@
 #include "fit/integrate.h"
 #include "fit/pilot.h"
 #include "fit/scan.h"
+#include "likelihood/mixed.h"
 
 namespace galvi {
 
@@ -306,6 +307,13 @@ bool couples(LatentGaussianModel& model, const Posterior& q) {
   return !(between <= none * largest);
 }
 
+/// Is the posterior Gaussian given hyperparameters, but for priors of coefficients with heavy tails? States are then near
+/// it, however far from a Gaussian the joint posterior with the hyperparameters is.
+bool gaussian_but_for_priors(const LatentGaussianModel& model) {
+  const Mixed* mixed = model.likelihood().mixed();
+  return model.latents() == 1 && mixed && mixed->has_priors() && mixed->parts().front()->conjugate();
+}
+
 /// What is uncertain beside q: hyperparameters, and how latent values depend on each other.
 void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan, FitResult& out) {
   constexpr Index most_parameters = 8, most_coefficients = 300;
@@ -343,7 +351,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
     told.points_found = points_from(*unknowns, table, plan, mode);
     if (told.points_found && told.points_found->believed())
       told.method = Uncertainty::points;
-    else if (!told.points_found || told.points_found->hopeless())
+    else if ((!told.points_found || told.points_found->hopeless()) && !gaussian_but_for_priors(model))
       told.refused = "the joint posterior of all that is uncertain is far from every Gaussian";
   }
   if (responds && known && told.method == Uncertainty::factorised) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "function/normal.h"
+#include "likelihood/mixed.h"
 #include "numeric/dense.h"
 #include "prior/field.h"
 
@@ -25,7 +26,8 @@ void for_terms(const Prior& prior, const F& f) {
 }  // namespace
 
 std::optional<Unknowns> Unknowns::of(LatentGaussianModel& model, Index most) {
-  if (!model.has_all_rows() || model.likelihood().mixed()) return std::nullopt;
+  const Mixed* mixed = model.likelihood().mixed();
+  if (!model.has_all_rows() || (mixed && !mixed->has_priors())) return std::nullopt;
   Unknowns out(model);
   for (const auto& part : model.priors()) {
     const DesignRows& rows = *model.block().designs[part.design];

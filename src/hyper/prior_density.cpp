@@ -3,6 +3,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "function/normal.h"
+#include "numeric/special_functions.h"
+
 namespace galvi {
 
 namespace {
@@ -27,6 +30,104 @@ class LogNormal final : public PriorDensity {
 
  private:
   double meanlog_, sdlog_;
+};
+
+/// x ~ N(mean, sd^2), given that x > 0.
+class TruncatedNormal final : public PriorDensity {
+ public:
+  TruncatedNormal(const Numbers& x, bool) : mean_(x[0]), sd_(x[1]) {}
+  double log_density(double theta) const override {
+    const double z = (theta - mean_) / sd_;
+    return -0.5 * z * z - log_sqrt_2pi - std::log(sd_) - log_normal_cdf(mean_ / sd_);
+  }
+  double derivative(double theta) const override { return (mean_ - theta) / (sd_ * sd_); }
+  double centre() const override { return mean_ > 0 ? mean_ : sd_; }
+
+ private:
+  double mean_, sd_;
+};
+
+/// x = location + scale T, T of Student's t with df degrees of freedom, given that x > 0. With location 0 it is the half-t.
+class TruncatedStudent final : public PriorDensity {
+ public:
+  TruncatedStudent(double df, double location, double scale)
+      : df_(df), location_(location), scale_(scale),
+        constant_(log_gamma_ratio(0.5 * df, 0.5) - 0.5 * std::log(M_PI * df) - std::log(scale) -
+                  std::log(student_cdf(location / scale, df))) {}
+  TruncatedStudent(const Numbers& x, bool) : TruncatedStudent(x[0], x[1], x[2]) {}
+  double log_density(double theta) const override {
+    const double z = (theta - location_) / scale_;
+    return constant_ - 0.5 * (df_ + 1) * std::log1p(z / df_ * z);
+  }
+  double derivative(double theta) const override {
+    const double z = (theta - location_) / scale_;
+    return -(df_ + 1) * z / (df_ + z * z) / scale_;
+  }
+  double centre() const override { return location_ > 0 ? location_ : scale_; }
+
+ private:
+  double df_, location_, scale_, constant_;
+};
+
+class HalfStudent final : public PriorDensity {
+ public:
+  HalfStudent(const Numbers& x, bool) : whole_(x[0], 0, x[1]) {}
+  double log_density(double theta) const override { return whole_.log_density(theta); }
+  double derivative(double theta) const override { return whole_.derivative(theta); }
+  double centre() const override { return whole_.centre(); }
+
+ private:
+  TruncatedStudent whole_;
+};
+
+class HalfCauchy final : public PriorDensity {
+ public:
+  HalfCauchy(const Numbers& x, bool) : whole_(1, 0, x[0]) {}
+  double log_density(double theta) const override { return whole_.log_density(theta); }
+  double derivative(double theta) const override { return whole_.derivative(theta); }
+  double centre() const override { return whole_.centre(); }
+
+ private:
+  TruncatedStudent whole_;
+};
+
+class Exponential final : public PriorDensity {
+ public:
+  Exponential(const Numbers& x, bool) : rate_(x[0]) {}
+  double log_density(double theta) const override { return std::log(rate_) - rate_ * theta; }
+  double derivative(double) const override { return -rate_; }
+  double centre() const override { return 1 / rate_; }
+
+ private:
+  double rate_;
+};
+
+/// Of theta itself, not of a precision.
+class Gamma final : public PriorDensity {
+ public:
+  Gamma(const Numbers& x, bool) : shape_(x[0]), rate_(x[1]) {}
+  double log_density(double theta) const override {
+    return shape_ * std::log(rate_) - std::lgamma(shape_) + (shape_ - 1) * std::log(theta) - rate_ * theta;
+  }
+  double derivative(double theta) const override { return (shape_ - 1) / theta - rate_; }
+  double centre() const override { return shape_ / rate_; }
+
+ private:
+  double shape_, rate_;
+};
+
+/// 1 / theta is gamma(shape, rate = scale).
+class InverseGamma final : public PriorDensity {
+ public:
+  InverseGamma(const Numbers& x, bool) : shape_(x[0]), scale_(x[1]) {}
+  double log_density(double theta) const override {
+    return shape_ * std::log(scale_) - std::lgamma(shape_) - (shape_ + 1) * std::log(theta) - scale_ / theta;
+  }
+  double derivative(double theta) const override { return (scale_ / theta - shape_ - 1) / theta; }
+  double centre() const override { return scale_ / (shape_ + 1); }
+
+ private:
+  double shape_, scale_;
 };
 
 /// theta ~ N(mean, sd^2), of any sign.
@@ -180,6 +281,13 @@ const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
       {{"log_normal", "positive"}, {"meanlog", "sdlog"}, make<LogNormal>},
       {{"half_normal", "positive"}, {"sd"}, make<HalfNormal>},
+      {{"half_student_t", "positive"}, {"df", "scale"}, make<HalfStudent>},
+      {{"half_cauchy", "positive"}, {"scale"}, make<HalfCauchy>},
+      {{"truncated_normal", "positive"}, {"mean", "sd"}, make<TruncatedNormal>},
+      {{"truncated_student_t", "positive"}, {"df", "location", "scale"}, make<TruncatedStudent>},
+      {{"exponential", "positive"}, {"rate"}, make<Exponential>},
+      {{"gamma", "positive"}, {"shape", "rate"}, make<Gamma>},
+      {{"inv_gamma", "positive"}, {"shape", "scale"}, make<InverseGamma>},
       {{"pc", "variance"}, {"upper", "prob"}, make<PenalisedComplexity>},
       {{"pc_range", "range"}, {"lower", "prob"}, make<ComplexityOfRange>},
       {{"gamma_prior", "variance"}, {"shape", "rate"}, make<GammaPrecision>},

@@ -67,7 +67,7 @@ std::string needs_cheap_products(const Model& model) {
 
 std::string needs_gaussian(const Model& model) {
   if (!model.likelihood().conjugate())
-    return "the posterior is Gaussian for a gaussian likelihood only; use auto";
+    return "the posterior is Gaussian for a gaussian likelihood and normal priors only; use auto";
   return "";
 }
 

@@ -50,6 +50,9 @@ class LatentGaussianModel {
   void set_remembered(std::shared_ptr<const Remembered> remembered) { remembered_ = std::move(remembered); }
   /// Whether all observations are in memory.
   bool has_all_rows() const { return !source_ && !remembered_; }
+  /// How many of the last rows in memory are no data but priors of coefficients (likelihood/coefficient_priors.h).
+  Index prior_rows() const { return prior_rows_; }
+  void set_prior_rows(Index number) { prior_rows_ = number; }
   /// The number of observations, in memory or not.
   Index observations() const { return observations_; }
   void set_observations(Index number) { observations_ = number; }
@@ -147,6 +150,7 @@ class LatentGaussianModel {
   std::shared_ptr<RowSource> source_;
   std::shared_ptr<const Remembered> remembered_;
   Index observations_;
+  Index prior_rows_ = 0;
   std::unique_ptr<Likelihood> likelihood_;
   std::unique_ptr<Expectation> expectation_;
   std::vector<Predictor> predictors_;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "likelihood/distributional.h"
+#include "likelihood/mixed.h"
 
 namespace galvi {
 
@@ -34,6 +35,20 @@ std::shared_ptr<const Likelihood> first_given(const Distributional& likelihood, 
   return given;
 }
 
+bool is_prior(const Likelihood& likelihood, const Datum& datum) {
+  return likelihood.mixed() && likelihood.mixed()->is_prior(datum);
+}
+
+// Row n of mean and variance, the prior of a coefficient, where that prior is large.
+void start_at_prior(const Mixed& likelihood, const Datum& datum, Matrix& mean, Matrix& variance, Index n) {
+  const Index k = likelihood.latent(datum.part);
+  const Likelihood& prior = likelihood.part(datum);
+  double l[5];
+  mean(n, k) = prior.starting_eta(datum);
+  prior.derivatives(datum, mean(n, k), l);
+  variance(n, k) = l[2] < 0 ? -1 / l[2] : prior.conditional_variance(datum, &mean(n, k));
+}
+
 // The sites of a distributional likelihood with the other predictors at these values, and with eta_1 where each
 // row alone puts it, with the uncertainty that leaves.   mean: N x K, its first column is not used
 Sites sites_given(Context& context, const LatentGaussianModel& model, const Data& data,
@@ -42,6 +57,10 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
   const Index N = mean.rows();
   Matrix variance = Matrix::Zero(N, mean.cols());
   for (Index n = 0; n < N; ++n) {
+    if (is_prior(likelihood, data[n])) {
+      start_at_prior(*likelihood.mixed(), data[n], mean, variance, n);
+      continue;
+    }
     const auto given = first_given(*likelihood.distributional(), mean, n);
     double l[5];
     mean(n, 0) = given->starting_eta(data[n]);
@@ -63,10 +82,12 @@ Sites sites_given(Context& context, const LatentGaussianModel& model, const Data
 
 // The other predictors that fit each row if eta_1 is known no better than in the prior, the last one first: all
 // variation is noise.   N x K
-Matrix noisy_others(const Distributional& likelihood, const Data& data, const Matrix& prior_mean,
+Matrix noisy_others(const Likelihood& all, const Data& data, const Matrix& prior_mean,
                     const Matrix& prior_variance) {
+  const Distributional& likelihood = *all.distributional();
   Matrix out = prior_mean;
   for (Index n = 0; n < out.rows(); ++n) {
+    if (is_prior(all, data[n])) continue;
     std::shared_ptr<const Likelihood> given;  // the other predictors after this one
     for (const Distributional* form = &likelihood; form; form = given->distributional()) {
       const double own = form->last_of(data[n], prior_mean(n, 0), std::min(prior_variance(n, 0), widest_marginal));
@@ -102,9 +123,9 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
                      const Matrix& prior_mean, const Matrix& prior_variance) {
   const Index N = prior_mean.rows(), K = prior_mean.cols();
   const Likelihood& likelihood = model.likelihood();
-  if (const Distributional* form = likelihood.distributional())
+  if (likelihood.distributional())
     return sites_given(context, model, data, prior_mean,
-                       noisy_others(*form, data, prior_mean, prior_variance));
+                       noisy_others(likelihood, data, prior_mean, prior_variance));
   // With far fewer coefficients than rows the posterior is much narrower than the prior, whatever a single
   // row says.
   const bool narrow = model.observations() > 2 * model.latent_dimension();

@@ -159,11 +159,12 @@ void InducingTerm::fill(const TermRows& all, Index begin, MatrixRef W) const {
   }
   if (rows.by.size() > 0) W.array().colwise() *= rows.by.segment(begin, n).array();
   if (!centred()) return;
-  if (groups_ == 1) {
-    W.leftCols(means_[0].size()).rowwise() -= means_[0].transpose();
-    return;
-  }
-  for (Index i = 0; i < n; ++i) {
+  if (groups_ == 1) W.leftCols(means_[0].size()).rowwise() -= means_[0].transpose();
+  // rows that a centred process leaves out
+  for (Index i = 0; rows.by.size() > 0 && i < n; ++i)
+    if (rows.by[begin + i] == 0) W.row(i).setZero();
+  for (Index i = 0; groups_ > 1 && i < n; ++i) {
+    if (rows.by.size() > 0 && rows.by[begin + i] == 0) continue;
     const Vector& mean = means_[group_of_row(rows, begin + i)];
     W.row(i).segment(first_column(rows, begin + i), mean.size()) -= mean.transpose();
   }
@@ -234,6 +235,11 @@ void InducingTerm::add_gradient(const TermRows& all, Index begin, const ConstMat
       S.row(i) = G.row(at[i]).segment(column, rank);
       own_g[i] = g[at[i]];
       if (rows.by.size() > 0) by[i] = rows.by[begin + at[i]];
+      // as at centred rows that are left out
+      if (by[i] == 0) {
+        S.row(i).setZero();
+        own_g[i] = 0;
+      }
     }
     if (centred() && groups_ == 1) {
       sums.segment(of_means[0], rank) -= S.colwise().sum().transpose();

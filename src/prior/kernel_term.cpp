@@ -57,6 +57,19 @@ Vector KernelTerm::levels(const KernelRows& rows) const {
 
 namespace {
 
+/// The rows without the last ones that a centred process leaves out, of which `by` is zero.
+TermRows without_left_out(const TermRows& all) {
+  const KernelRows& rows = all.kernel;
+  Index n = rows.by.size();
+  while (n > 0 && rows.by[n - 1] == 0) --n;
+  if ((rows.by.head(n).array() == 0).any())
+    throw std::invalid_argument("rows that a centred process leaves out must be the last ones");
+  TermRows out;
+  out.kernel.inputs = rows.inputs.topRows(n);
+  if (rows.group.size() > 0) out.kernel.group = rows.group.head(n);
+  return out;
+}
+
 bool same_group(const KernelRows& a, Index i, const KernelRows& b, Index j) {
   return a.group.size() == 0 || a.group[i] == b.group[j];
 }
@@ -66,7 +79,12 @@ bool same_group(const KernelRows& a, Index i, const KernelRows& b, Index j) {
 void KernelTerm::add_covariance(Context& context, const TermRows& all, MatrixRef K) const {
   const KernelRows& rows = all.kernel;
   if (!centred()) return add_gram(context, of_groups(), rows, K);
-  if (left_out(all)) return;
+  if (rows.by.size() > 0) {
+    const TermRows own = without_left_out(all);
+    const Index n = own.kernel.inputs.rows();
+    if (n > 0) add_covariance(context, own, K.topLeftCorner(n, n));
+    return;
+  }
   if (mean_.size() == 0 && is_centre(rows)) {
     set_means(add_gram_and_product(context, of_groups(), rows, centre_.weight, K));
   } else {
@@ -87,7 +105,11 @@ void KernelTerm::add_covariance(Context& context, const TermRows& all, MatrixRef
 void KernelTerm::add_variances(Context& context, const TermRows& all, VectorRef d) const {
   const KernelRows& rows = all.kernel;
   if (!centred()) return add_diagonal(context, of_groups(), rows, d);
-  if (left_out(all)) return;
+  if (rows.by.size() > 0) {
+    const TermRows own = without_left_out(all);
+    if (const Index n = own.kernel.inputs.rows(); n > 0) add_variances(context, own, d.head(n));
+    return;
+  }
   Vector variance = Vector::Zero(d.size());
   add_diagonal(context, of_groups(), rows, variance);
   const Vector m = means(context, rows);
@@ -97,7 +119,13 @@ void KernelTerm::add_variances(Context& context, const TermRows& all, VectorRef 
 void KernelTerm::add_cross(Context& context, const TermRows& all, const TermRows& all_others, MatrixRef K) const {
   const KernelRows &rows = all.kernel, &others = all_others.kernel;
   if (!centred()) return galvi::add_cross(context, of_groups(), rows, others, K);
-  if (left_out(all) || left_out(all_others)) return;
+  if (rows.by.size() > 0 || others.by.size() > 0) {
+    const TermRows own = rows.by.size() > 0 ? without_left_out(all) : all;
+    const TermRows own_others = others.by.size() > 0 ? without_left_out(all_others) : all_others;
+    const Index n = own.kernel.inputs.rows(), m = own_others.kernel.inputs.rows();
+    if (n > 0 && m > 0) add_cross(context, own, own_others, K.topLeftCorner(n, m));
+    return;
+  }
   const Vector m = means(context, rows);
   Vector rest;
   if (is_centre(rows)) {
@@ -122,6 +150,17 @@ void KernelTerm::add_covariance_gradient(Context& context, const TermRows& all, 
                                          VectorRef hyper) const {
   const KernelRows& rows = all.kernel;
   if (!centred()) return add_gram_gradient(context, of_groups(), rows, G.tile, hyper);
+  if (rows.by.size() > 0) {
+    const TermRows own = without_left_out(all);
+    const Index n = own.kernel.inputs.rows(), N = rows.by.size();
+    if (n == 0) return;
+    const auto multiply = [&](const Matrix& X) {
+      Matrix padded = Matrix::Zero(N, X.cols());
+      padded.topRows(n) = X;
+      return Matrix(G.multiply(padded).topRows(n));
+    };
+    return add_covariance_gradient(context, own, {G.tile, multiply}, hyper);
+  }
   const Index n = rows.inputs.rows(), groups = groups_of(centre_), R = centre_.weight.size();
   if (is_centre(rows)) {
     Matrix member = Matrix::Zero(n, groups);

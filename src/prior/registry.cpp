@@ -72,7 +72,7 @@ std::vector<TermFacts> term_facts() {
 SparseRows Term::field_design(const TermRows& rows) const { return SparseRows(rows.size(), 0); }
 
 void Term::check_unscaled(const TermRows& rows) const {
-  if ((rows.kernel.by.array() != 0).any())
+  if ((rows.kernel.by.array() != 0 && rows.kernel.by.array() != 1).any())
     throw std::invalid_argument("term " + label() + ": a process that a number scales is not centred");
 }
 

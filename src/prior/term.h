@@ -235,8 +235,10 @@ class Term {
  protected:
   explicit Term(std::string label) : label_(std::move(label)) {}
   /// Are these rows that predictions leave a centred term out of? Their `by` is zero.
-  bool left_out(const TermRows& rows) const { return centred() && rows.kernel.by.size() > 0; }
-  /// Throws std::invalid_argument where a number `by` other than zero scales the rows of a centred term.
+  bool left_out(const TermRows& rows) const {
+    return centred() && rows.kernel.by.size() > 0 && (rows.kernel.by.array() == 0).all();
+  }
+  /// Throws std::invalid_argument where a number `by` other than zero and one scales the rows of a centred term.
   void check_unscaled(const TermRows& rows) const;
   /// check() with one part's number of columns.
   void check_width(const char* part, Index found, Index wanted) const;

@@ -12,6 +12,7 @@ method_examples <- function() {
   compared <- galvi_compare(am ~ wt, mtcars, binomial(), methods = "newton")
   examples <- list(
     galvi = fit, summary.galvi = summary(fit), galvi_logLik = logLik(fit), galvi_priors = fit$prior,
+    galvi_prior_table = prior_summary(fit),
     galvi_family = family(fit), galvi_control = galvi_control(), galvi_kernel = se(), galvi_value = fixed(1),
     galvi_compare = compared, summary.galvi_compare = summary(compared), galvi_plots = structure(list(), class = "galvi_plots"),
     galvi_mesh = galvi_mesh(cbind(x = c(0, 1, 0, 1), y = c(0, 0, 1, 1)), max_edge = 0.5),
@@ -89,9 +90,9 @@ test_that("every registered method refuses an argument that it does not know and
 test_that("so does every exported function that takes `...`", {
   for (name in getNamespaceExports("galvi")) {
     f <- getExportedValue("galvi", name)
-    if (!is.function(f) || !"..." %in% names(formals(f)) || name %in% c("galvi", "fixef", "ranef", "VarCorr", "scores", handed_over)) next
+    if (!is.function(f) || !"..." %in% names(formals(f)) || name %in% c("galvi", "fixef", "ranef", "VarCorr", "scores", "prior_summary", handed_over)) next
     arguments <- switch(name,
-      galvi_compare = list(dist ~ speed, cars), galvi_family = list("student"), gp = next, list()
+      galvi_compare = list(dist ~ speed, cars), default_prior = list(dist ~ speed, cars), galvi_family = list("student"), gp = next, list()
     )
     expect_error(do.call(f, c(arguments, list(foo = 3))), "`foo`", class = "galvi_error", label = name)
   }

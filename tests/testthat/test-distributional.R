@@ -349,7 +349,7 @@ test_that("responses of any scale, constant ones and wide priors have an optimum
 
 test_that("what cannot serve two predictors says so in a sentence", {
   reasons <- inference_refusals(gold_model("hetgauss_toy2"))
-  expect_match(reasons[["exact"]], "gaussian likelihood only")
+  expect_match(reasons[["exact"]], "gaussian likelihood and normal priors only")
   expect_match(reasons[["dual"]], "not jointly concave")
   expect_match(reasons[["laplace"]], "one latent value per observation; use \"auto\"")
   expect_match(reasons[["ep"]], "one latent value")

@@ -134,7 +134,7 @@ test_that("numbers whose squares are none are named wherever they stand, and arr
 test_that("a data frame is a list of priors only as brms' tables are", {
   brms_prior <- structure(data.frame(prior = "normal(0, 1)", class = "b"), class = c("brmsprior", "data.frame"))
   expect_equal(coef(galvi(mpg ~ wt, mtcars, prior = brms_prior)), coef(galvi(mpg ~ wt, mtcars, prior = normal(0, 1))))
-  expect_error(galvi(mpg ~ wt, mtcars, prior = data.frame(wt = 1)), "`prior` must be normal[(][)], or a list",
+  expect_error(galvi(mpg ~ wt, mtcars, prior = data.frame(wt = 1)), "`prior` must be the prior of all slopes",
     class = "galvi_error_prior")
 })
 

@@ -8,6 +8,7 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "expectation/expectation.h"
+#include "likelihood/coefficient_priors.h"
 #include "likelihood/tilted.h"
 #include "numeric/backend.h"
 #include "quadrature/gaussian_rule.h"
@@ -207,5 +208,37 @@ Rcpp::NumericMatrix probe_log_densities(Rcpp::List likelihood, Rcpp::NumericVect
     for (int n = 0; n < y.size(); ++n) sum += made->log_density(data[n], columns.col(n).data());
     return sum;
   });
+  return out;
+}
+
+// The expectation of the log density of a coefficient's prior: value, d_m, d_v, d_mm, d_mv, d_vv for each mean and
+// variance.   n x 6
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_coefficient_prior(Rcpp::List prior, Rcpp::NumericVector mean, Rcpp::NumericVector variance) {
+  const auto made = galvi::make_coefficient_prior(
+      {galvi::get<std::string>(prior, "type"), galvi::get<double>(prior, "location"), galvi::get<double>(prior, "scale"),
+       galvi::has(prior, "df") ? galvi::get<double>(prior, "df") : 1.0, galvi::get<double>(prior, "base_sd")});
+  const auto expected = galvi::make_expectation("auto", *made);
+  const galvi::Datum datum{galvi::get<double>(prior, "location"), 1.0};
+  Rcpp::NumericMatrix out(mean.size(), 6);
+  for (int n = 0; n < mean.size(); ++n) {
+    double d[5] = {0, 0, 0, 0, 0};
+    galvi::RowExpectation row{0.0, d, d + 1, d + 2, d + 3, d + 4};
+    expected->evaluate_row(*made, datum, &mean[n], &variance[n], 2, row);
+    out(n, 0) = row.value;
+    for (int i = 0; i < 5; ++i) out(n, i + 1) = d[i];
+  }
+  return out;
+}
+
+// Log density of a hyperparameter's prior, and its derivative.   n x 2
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix probe_prior_density(Rcpp::List prior, Rcpp::NumericVector theta) {
+  const auto density = galvi::prior_density_from_list(prior);
+  Rcpp::NumericMatrix out(theta.size(), 2);
+  for (int n = 0; n < theta.size(); ++n) {
+    out(n, 0) = density->log_density(theta[n]);
+    out(n, 1) = density->derivative(theta[n]);
+  }
   return out;
 }

@@ -1,0 +1,156 @@
+# Priors by the names of Stan, brms, glmmTMB and rstanarm.
+
+brms_row <- function(prior, class = "b", coef = "", group = "", dpar = "") {
+  data.frame(prior = prior, class = class, coef = coef, group = group, dpar = dpar, resp = "", nlpar = "")
+}
+hyper_types <- list(
+  list(type = "half_student_t", df = 3, scale = 2.5), list(type = "half_cauchy", scale = 2),
+  list(type = "truncated_normal", mean = 1, sd = 2), list(type = "truncated_normal", mean = -1, sd = 0.5),
+  list(type = "truncated_student_t", df = 4, location = 1, scale = 2), list(type = "exponential", rate = 1.5),
+  list(type = "gamma", shape = 2, rate = 0.5), list(type = "inv_gamma", shape = 3, scale = 2)
+)
+
+test_that("densities of positive numbers integrate to one, of roots too, and have their derivatives", {
+  for (prior in hyper_types) for (root in c(FALSE, TRUE)) {
+    if (root) prior$quantity <- "root"
+    # on the log scale, as the optimiser has them: the Jacobian is theta
+    on_log <- function(x) exp(probe_prior_density(prior, exp(x))[, 1] + x)
+    total <- sum(vapply(seq(-60, 58, 2), function(a) integrate(on_log, a, a + 2, rel.tol = 1e-10)$value, 0))
+    # the tails of a Cauchy beyond exp(60) are below 1e-13 for roots and numbers alike
+    near(total, 1, 1e-8, prior$type)
+    theta <- c(0.05, 0.7, 3, 20)
+    h <- 1e-6 * theta
+    slope <- (probe_prior_density(prior, theta + h)[, 1] - probe_prior_density(prior, theta - h)[, 1]) / (2 * h)
+    near(probe_prior_density(prior, theta)[, 2], slope, 1e-6, prior$type)
+  }
+})
+
+test_that("exponential() of a standard deviation is pc(), and half_student_t() of many degrees of freedom half_normal()", {
+  estimate <- function(prior) galvi(Reaction ~ Days + (1 | Subject), sleepstudy, prior = list(sd = prior))$hyper$estimate
+  expect_close(estimate("exponential(0.1)"), estimate(pc(1, exp(-0.1))), 1e-5)
+  expect_close(estimate("half_student_t(1e8, 20)"), estimate(half_normal(20)), 1e-4)
+  expect_close(estimate(half_cauchy(20)), estimate("cauchy(0, 20)"), 1e-8)
+})
+
+test_that("text is read with its numbers, and cut at zero for positive numbers", {
+  expect_identical(prior_of_text("student_t(3, 0, 2.5)", "prior"), student_t(3, 0, 2.5))
+  expect_identical(prior_of_text("laplace(0, 2)", "prior"), double_exponential(0, 2))
+  expect_identical(prior_of_text("lkj_corr_cholesky(2)", "prior"), lkj(2))
+  expect_identical(prior_of_text("lognormal(log(2), 1)", "prior"), log_normal(log(2), 1))
+  expect_identical(cut_at_zero(normal(0, 2)), half_normal(2))
+  expect_identical(cut_at_zero(student_t(3, 0, 2)), half_student_t(3, 2))
+  expect_identical(cut_at_zero(cauchy(0, 2)), half_cauchy(2))
+  expect_identical(cut_at_zero(double_exponential(0, 2)), new_value("exponential", rate = 0.5))
+  expect_identical(cut_at_zero(normal(1, 2))$type, "truncated_normal")
+  expect_identical(cut_at_zero(cauchy(1, 2))$df, 1)
+  for (x in list(student_t(3, 0, 2.5), normal(1, 2), half_cauchy(2), lkj(2), log_normal(0, 1))) {
+    expect_identical(prior_of_text(prior_text(x), "prior"), x)
+  }
+})
+
+test_that("text may stand anywhere in prior =", {
+  model <- galvi_model(galvi_design(Reaction ~ Days + (1 + Days | Subject), sleepstudy), prior = list(
+    Days = "student_t(3, 0, 2.5)", sd = "exponential(1)", cor = "lkj(2)", intercept = "normal(250, 10)",
+    sigma = "half_cauchy(2)"
+  ))
+  expect_identical(model$prior$Days, student_t(3, 0, 2.5))
+  expect_identical(model$prior$`(Intercept)`, normal(250, 10))
+  types <- vapply(Filter(Negate(is.null), model$hyper$prior), `[[`, "", "type")
+  expect_setequal(types, c("exponential", "lkj", "half_cauchy"))
+  expect_length(model$prior_rows, 1L)
+  all <- galvi_model(galvi_design(mpg ~ wt + hp, mtcars), prior = "normal(0, 1)")
+  expect_identical(all$prior$hp, normal(0, 1))
+  nested <- galvi_model(galvi_design(list(mpg ~ wt, sigma ~ hp), mtcars), prior = list(sigma = list(hp = "cauchy(0, 1)")))
+  expect_identical(nested$prior_rows[[1]]$latent, 2L)
+  # a column of that name is a coefficient, another one a parameter
+  named <- galvi_model(galvi_design(mpg ~ sigma, transform(mtcars, sigma = wt)), prior = list(sigma = "normal(0, 1)"))
+  expect_identical(named$prior$sigma, normal(0, 1))
+})
+
+test_that("tables of brms and glmmTMB become our lists", {
+  expect_equal(own_prior(rbind(
+    brms_row("normal(0, 5)"), brms_row("student_t(10, 0, 1)", coef = "x"), brms_row("normal(0, 10)", "Intercept"),
+    brms_row("exponential(2)", "sd"), brms_row("cauchy(0, 2)", "sd", "Intercept", "g"), brms_row("lkj(3)", "cor", group = "g"),
+    brms_row("gamma(2, 0.1)", "nu"), brms_row("normal(0, 2)", "b", "z", dpar = "phi"), brms_row("", "sd"), brms_row("(flat)")
+  )), list(
+    default = normal(0, 5), x = student_t(10, 0, 1), at_means = normal(0, 10), sd = new_value("exponential", rate = 2),
+    "| g" = list(sd = list(`(Intercept)` = cauchy(0, 2)), cor = lkj(3)), nu = new_value("gamma", shape = 2, rate = 0.1),
+    phi = list(z = normal(0, 2))
+  ), ignore_attr = "table")
+  # those of ?glmmTMB::priors (1.1.11)
+  theirs <- data.frame(
+    prior = c("normal(250, 3)", "t(0, 3, 4)", "gamma(10, 1)"), class = c("fixef", "fixef", "ranef_sd"),
+    coef = c("(Intercept)", "Days", "Subject")
+  )
+  expect_equal(own_prior(theirs), list(
+    intercept = normal(250, 3), Days = student_t(4, 0, 3), "| Subject" = list(sd = new_value("gamma", shape = 1, rate = 0.1))
+  ), ignore_attr = "table")
+  fit <- galvi(Reaction ~ Days + (1 + Days | Subject), sleepstudy, prior = theirs)
+  expect_true(fit$convergence$converged)
+})
+
+test_that("rows of smooth terms and processes find their terms", {
+  model <- galvi_model(galvi_design(mpg ~ gp(wt) + gp(hp), mtcars), prior = rbind(
+    brms_row("normal(0, 3)", "sdgp"), brms_row("inv_gamma(3, 2)", "lscale", "gpwt")
+  ))
+  priors <- stats::setNames(model$hyper$prior, model$hyper$name)
+  expect_identical(priors[["gp(wt).lengthscale"]]$type, "inv_gamma")
+  expect_null(priors[["gp(hp).lengthscale"]])
+  expect_identical(priors[["gp(hp).variance"]]$type, "half_normal")
+})
+
+test_that("what matches nothing, or cannot be, is an error that lists what there is", {
+  d <- sleepstudy
+  of <- function(formula, prior) message_of_error(galvi_model(galvi_design(formula, d), prior = prior))
+  expect_match(of(Reaction ~ Days, brms_row("normal(0, 1)", coef = "Dyas")), "Dyas.*Days")
+  expect_match(of(Reaction ~ 1, brms_row("normal(0, 1)")), "matches nothing.*no slopes")
+  expect_match(of(Reaction ~ 0 + Days, brms_row("normal(0, 1)", "Intercept")), "no intercept")
+  expect_match(of(Reaction ~ Days, brms_row("exponential(1)", "sd")), "none, as in \\(1 \\| g\\)")
+  expect_match(of(Reaction ~ Days + (1 | Subject), brms_row("exponential(1)", "sd", group = "Subjects")), "Subjects")
+  expect_match(of(Reaction ~ Days + (1 | Subject), brms_row("lkj(2)", "cor", group = "Subject")), "cor")
+  expect_match(of(Reaction ~ Days, brms_row("lkj(2)")), "cannot be the prior of a coefficient")
+  expect_match(of(Reaction ~ Days, list(Days = "lkj(2)")), "coefficient")
+  expect_match(of(Reaction ~ Days, list(Days = "exponential(1)")), "`Days` is a coefficient")
+  expect_match(of(Reaction ~ Days, brms_row("normal(0, 1)", "lscale", "gpDays")), "matches no term")
+  expect_match(of(Reaction ~ Days, data.frame(prior = "t(0, 3)", class = "fixef")), "t\\(mean, sd, df\\)")
+  expect_match(of(Reaction ~ Days, "student_t(3, 0)"), "student_t\\(df, location, scale\\)")
+  expect_match(of(Reaction ~ Days, "horseshoe(1)"), "double_exponential")
+  expect_match(of(Reaction ~ Days, list(Days = "uniform(0, 1)")), "not a prior of galvi.*normal")
+  expect_match(message_of_error(galvi(Reaction ~ Days, d, prior = list(sigma = exponential(1)))), "\"exponential\\(1\\)\"")
+})
+
+test_that("a default_prior() has rows for all that a prior may be given for, and works as `prior`", {
+  table <- default_prior(Reaction ~ Days + (1 + Days | Subject), sleepstudy)
+  expect_named(table, c("prior", "class", "coef", "group", "dpar", "source"))
+  expect_setequal(table$class, c("Intercept", "b", "sd", "cor", "sigma"))
+  plain <- galvi(Reaction ~ Days + (1 + Days | Subject), sleepstudy)
+  expect_equal(galvi(Reaction ~ Days + (1 + Days | Subject), sleepstudy, prior = table)$elbo, plain$elbo)
+  table$prior[table$class == "sd" & table$coef == "Days"] <- "exponential(0.5)"
+  table$prior[table$class == "b"] <- "student_t(3, 0, 10)"
+  fit <- galvi(Reaction ~ Days + (1 + Days | Subject), sleepstudy, prior = table)
+  told <- prior_summary(fit)
+  expect_identical(told$prior[told$source == "user"], c("student_t(3, 0, 10)", "exponential(0.5)"))
+  expect_output(print(told), "student_t")
+})
+
+test_that("sample_prior = \"only\" gives the prior: coefficients, groups, heavy tails, responses", {
+  set.seed(1)
+  d <- transform(mtcars, wt = wt - mean(wt))
+  fit <- suppressMessages(galvi(mpg ~ wt, d, prior = list(intercept = normal(20, 2), wt = student_t(4, 1, 3), sigma = "exponential(1)"),
+    sample_prior = "only"))
+  expect_close(coef(fit)[["(Intercept)"]], 20, 1e-6)
+  expect_close(sqrt(vcov(fit)[1, 1]), 2, 1e-6)
+  expect_close(coef(fit)[["wt"]], 1, 1e-6)
+  y <- posterior_predict.galvi(fit, ndraws = 2000)
+  expect_identical(dim(y), c(2000L, 32L))
+  expect_close(mean(y[, 1]), 20 + d$wt[1], 0.6)
+  expect_length(simulate(fit, 1, seed = 1)[[1]], 32L)
+  grouped <- suppressMessages(galvi(case ~ age + (1 | education), infert, binomial(), sample_prior = "only",
+    prior = list(at_means = normal(0, 1), age = normal(0, 0.1), sd = half_normal(0.5))))
+  eta <- posterior_linpred.galvi(grouped, ndraws = 4000)
+  # at the means: 1 + E sd^2
+  expect_close(sd(eta[, which.min(abs(infert$age - mean(infert$age)))]), sqrt(1 + 0.25), 0.06)
+  expect_message(galvi(mpg ~ wt, d, sample_prior = "only"), "gaussian.variance.*starting value")
+  expect_error(galvi(mpg ~ wt, d, prior = normal(0, Inf), sample_prior = "only"), "wt.*flat", class = "galvi_error_prior")
+  expect_error(galvi(mpg ~ wt, d, sample_prior = "yes"), "sample_prior", class = "galvi_error_argument")
+})
