@@ -291,7 +291,9 @@ limit_notes <- function(spec, fit) {
   notes <- NULL
   if (any(vanished)) {
     what <- if (slopes) {
-      sprintf("the standard deviation of %s is", quote_names(sub("^sd\\.", "", own$parameter[vanished])))
+      if (spec$hom) "the standard deviation is" else {
+        sprintf("the standard deviation of %s is", quote_names(sub("^sd\\.", "", own$parameter[vanished])))
+      }
     } else if (spec$by_hyper == "each") {
       sprintf("%s is", quote_names(own$name[vanished]))
     } else "the variance is"
@@ -300,7 +302,13 @@ limit_notes <- function(spec, fit) {
       "a prior, as in prior = list(sd = half_normal(1))."
     ), written_term(spec), what))
   }
-  if (any(correlation)) {
+  if (any(correlation) && spec$structure != "us") {
+    notes <- c(notes, new_note("singular", sprintf(paste(
+      "%s: the correlation%s estimated at the limit of the structure (%s), a singular fit: the groups do not tell these",
+      "effects apart. A simpler structure has fewer parameters."
+    ), written_term(spec), if (sum(correlation) > 1L) "s are" else " is",
+    paste(formatC(own$estimate[correlation], digits = 3L, format = "f"), collapse = ", "))))
+  } else if (any(correlation)) {
     pairs <- correlation_pairs(length(spec$columns))
     names <- correlation_names(spec$columns)
     at <- match(sub("^cor\\.", "", own$parameter[correlation]), names)

@@ -57,15 +57,17 @@ sort_summands <- function(pieces, env) {
   for (piece in pieces) {
     expr <- piece$expr
     head <- head_name(expr)
-    bar <- head == "(" && head_name(expr[[2L]]) %in% bars
+    of_groups <- bar_terms(expr, env)
+    bar <- !is.null(of_groups)
     if (bar || head %in% term_words) {
       if (piece$sign < 0) {
         stop_galvi("formula", sprintf(
           "`- %s`: terms cannot be subtracted; leave the term out.", deparse_one(expr)
         ))
       }
-      for (call in if (bar) random_terms(expr[[2L]]) else list(expr)) {
-        name <- if (head_name(call) %in% bars) "|" else head_name(call)
+      for (call in if (bar) of_groups else list(expr)) {
+        name <- head_name(call)
+        if (name %in% bars || has_bar_word(call)) name <- "|"
         spec <- parse_term(new_spec(name), call, env)
         spec$bar <- bar
         out$specs[[length(out$specs) + 1L]] <- spec

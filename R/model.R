@@ -32,6 +32,8 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   }, unname(predictor_parts(parts)), contexts, sorted)
   likelihood <- family_likelihood(design$family, design, registry, held, others)
   table <- registry$table()
+  noise <- contexts[[1L]]$noise
+  if (isTRUE(noise$taken)) table$value[likelihood$hyper$variance] <- noise$variance
   check_all_priors(sorted, built, typed)
   level <- numeric(length(table$value))
   level[likelihood$hyper$thresholds] <- start_level(start, built[[1L]]$fixed$spec$coding)
@@ -142,8 +144,23 @@ model_context <- function(design, registry) {
     registry = registry, weights = weights, default_variance = scale$spread^2, centre = scale$centre,
     spread = scale$spread,
     latents = if (length(design$latents) > 1L && !length(design$parts$others)) design$latents,
-    intercept = family_type(design$family)$intercept(design$family)
+    intercept = family_type(design$family)$intercept(design$family), noise = noise_to_take(design, scale$spread)
   )
+}
+
+# Of a response without noise, each row may have an effect of its own: noise of this part of the variance is then taken
+# out of the effects' structure and left to the rows, which gives the same model. Much less would cost digits, much more
+# could exceed the smallest eigenvalue of a covariance.
+noise_share <- 1e-7
+
+#' @return NULL where the response has noise or rows have weights, or an environment with the variance and whether a term
+#'   has `taken` it
+#' @noRd
+noise_to_take <- function(design, spread) {
+  held <- design$family$parameters$variance
+  if (!identical(design$family$family, "gaussian") || !is_fixed(held) || held$value != 0) return(NULL)
+  if (any(design$weights != 1)) return(NULL)
+  list2env(list(variance = noise_share * spread^2, taken = FALSE), parent = emptyenv())
 }
 
 #' The scale of the predictor, of which default priors and kernels are made, as its family states it, else its link

@@ -46,12 +46,23 @@
 #' # overdispersed counts: a random effect for each observation
 #' galvi(count ~ spray + iid(id), data = transform(InsectSprays, id = 1:72), family = poisson())
 #' @export
-iid <- function(g, variance = 1, by = NULL, by_hyper = c("shared", "each")) {
+iid <- function(g, variance = 1, by = NULL, by_hyper = c("shared", "each"), cov = NULL, precision = NULL) {
   stop_term("iid", "y ~ x + iid(g)")
 }
 
 #' @export
+finish_field.iid_term <- function(spec, env) {
+  spec$known <- read_known(spec$arguments, env)
+  spec
+}
+
+#' @export
 learn_field.iid_term <- function(spec, x, name) {
+  if (!is.null(spec$known)) {
+    check_known_groups(spec, x, name)
+    spec$levels <- spec$known$levels
+    return(spec)
+  }
   spec <- learn_groups(spec, x, name)
   check_groups_differ(spec, name)
   spec
@@ -63,7 +74,10 @@ learn_groups <- function(spec, x, name) {
 }
 
 #' @export
-find_nodes.iid_term <- function(spec, x, name) find_groups(spec, x)
+find_nodes.iid_term <- function(spec, x, name) {
+  if (!is.null(spec$known)) check_known_groups(spec, x, name)
+  find_groups(spec, x)
+}
 
 # New levels come after the known ones, each once.
 find_groups <- function(spec, x) {
@@ -73,7 +87,7 @@ find_groups <- function(spec, x) {
 }
 
 #' @export
-field_structure.iid_term <- function(spec, more = 0L) iid_structure(length(spec$levels), more)
+field_structure.iid_term <- function(spec, more = 0L) iid_structure(length(spec$levels), more, spec$known$precision)
 #' @export
 count_nodes.iid_term <- function(spec) length(spec$levels)
 #' @export
