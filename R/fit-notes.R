@@ -223,7 +223,9 @@ group_notes <- function(spec, fit) {
   if (is.null(spec$levels) || !term_can(spec, "grouped")) return(NULL)
   group <- effect_group(spec)
   count <- length(spec$levels)
-  if (count == fit$nobs && has_free_scale(fit)) {
+  # covariances between levels tell effects from noise
+  related <- any(spec$known$precision$i != spec$known$precision$j)
+  if (count == fit$nobs && !related && has_free_scale(fit)) {
     return(new_note("groups", sprintf(paste(
       "`%s` has one row in each level, so the data do not tell the standard deviation of its effects from that of the",
       "noise: only the sum of the two variances is known. Leave %s out."

@@ -113,7 +113,7 @@ variance_shares <- function(fit) {
 #' @noRd
 mean_effect_variance <- function(spec, fit) {
   rows <- term_rows(fit$model)[[match(spec$label, fit$design$labels)]]
-  mean(part_variances(group_part(spec, rows), matrix(fit$posterior$hyper, 1L)))
+  mean(part_variances(group_part(spec, rows, own = TRUE), matrix(fit$posterior$hyper, 1L)))
 }
 
 #' Variance of an observation on the scale of the linear predictor: of log y by the log-normal approximation at the mean

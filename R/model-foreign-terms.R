@@ -78,13 +78,11 @@ group_of_formula <- function(v, a) {
 
 # ---- terms with a bar ----
 
-has_bar <- function(a) any(vapply(a, function(x) head_name(x) %in% bars, NA))
-
-bar_of <- function(a) Find(function(x) head_name(x) %in% bars, a)
+has_bar <- function(a) !is.null(bar_among(a))
 
 # The variable left of the bar, without `0 +` and factor(), and the group.
 bar_sides <- function(a) {
-  x <- bar_of(a)
+  x <- bar_among(a)
   pieces <- lapply(summands(x[[2L]]), `[[`, "expr")
   pieces <- Filter(function(e) !is.numeric(e), pieces)
   variable <- if (length(pieces)) pieces[[1L]] else quote(t)
@@ -222,7 +220,7 @@ foreign_term <- function(expr, env, table) {
   }
   if (name == "rr" && has_bar(a)) {
     # ours takes item | unit; theirs has `0 +` or factors
-    sides <- summands(bar_of(a)[[2L]])
+    sides <- summands(bar_among(a)[[2L]])
     if (length(sides) < 2L && !other) return(NULL)
     d <- if (!is.null(a[["d"]])) deparse_one(a[["d"]]) else "2"
     return(list(from = "glmmTMB", to = sprintf("rr(%s | %s, d = %s)", bar_sides(a)$variable, bar_sides(a)$group, d)))

@@ -69,7 +69,7 @@ sort_summands <- function(pieces, env) {
         name <- head_name(call)
         if (name %in% bars || has_bar_word(call)) name <- "|"
         spec <- parse_term(new_spec(name), call, env)
-        spec$bar <- bar
+        spec$bar <- bar && term_can(spec, "grouped")
         out$specs[[length(out$specs) + 1L]] <- spec
       }
     } else if (head == "offset" && piece$sign > 0) {

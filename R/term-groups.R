@@ -22,8 +22,10 @@ new_variances <- function(part, hyper) {
 
 #' A term's effects of a group, as sums of its nodes in rows: list(spec, group, effect: which effect, or copy, each
 #' node is; weight: n x h; scale: the variance of the group at variance one, NULL without a known matrix)
+#' @param own With a known matrix: have the groups of the rows their own variances? Else they stand for any group, and
+#'   have the mean of the levels' variances.
 #' @noRd
-group_part <- function(spec, row) {
+group_part <- function(spec, row, own = FALSE) {
   node <- as.matrix(row$node)
   slopes <- spec$type %in% bars
   size <- if (slopes) length(spec$columns) else count_nodes(spec)
@@ -32,7 +34,9 @@ group_part <- function(spec, row) {
     spec = spec, group = if (slopes) level else 1L + 0L * node,
     effect = if (slopes) (node - 1L) %% size + 1L else (node - 1L) %/% size + 1L,
     weight = matrix(or_else(row$weight, 1), nrow(node), ncol(node)),
-    scale = if (!is.null(spec$known)) known_variances(spec, level)
+    scale = if (!is.null(spec$known)) {
+      if (own) known_variances(spec, level) else 0 * level + mean(spec$known$variance)
+    }
   )
 }
 

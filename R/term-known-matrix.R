@@ -138,10 +138,9 @@ check_known_groups <- function(spec, x, name) {
   ))
 }
 
-#' Variances of levels at variance one; 1 without a known matrix. 0 stands for no level.
+#' Variances of levels of a known matrix at variance one; 0 for no level
 #' @noRd
 known_variances <- function(spec, level) {
-  if (is.null(spec$known)) return(0 * level + 1)
   out <- c(0, spec$known$variance)[level + 1L]
   dim(out) <- dim(level)
   out

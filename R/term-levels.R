@@ -29,10 +29,12 @@
 #' @param by_hyper For a factor `by`: `"shared"` (the default) for common hyperparameters, or `"each"` for one set per
 #'   level, with names such as `iid(g, by = f)[a].variance` for level a. A value or prior given to the term applies to
 #'   all levels.
+#' @param cov,precision A known covariance matrix of the levels of `g`, or its inverse, which the variance multiplies or
+#'   divides: see Groups in [random-slopes]. `iid(g, cov = A)` is `(1 | gr(g, cov = A))`.
 #' @return No value. The term is only valid inside a formula.
 #' @section Errors:
 #' `galvi_error_formula` if the term is called outside a formula or without its variable, `galvi_error_argument` if an
-#' argument is not as described, `galvi_error_data` if the variable has the wrong type or only one level.
+#' argument is not as described or a known matrix is not symmetric and positive definite, `galvi_error_data` if the variable has the wrong type or only one level.
 #' @seealso [random-slopes] for correlated intercepts and slopes.
 #' @family terms
 #' @examples

@@ -14,7 +14,9 @@
 #' * `(0 + x | g)`: a random slope without a random intercept;
 #' * `(0 + f | g)`: an effect for each level of the factor `f`, correlated;
 #' * `(1 | a/b)`: nested groups, the same as `(1 | a) + (1 | a:b)`;
-#' * `(1 | a:b)`: a group for each combination of `a` and `b`.
+#' * `(1 | a:b)`: a group for each combination of `a` and `b`;
+#' * `us()`, `diag()`, `cs()`, `ar1()`, `toep()` of `(0 + f | g)` and `ou(t | g)`: see Covariance structures;
+#' * `(x | gr(g, cov = A))`, `(x | gr(g, by = f))` and `(1 | mm(g1, g2))`: see Groups.
 #'
 #' The q effects of a group are N(0, S), independent between groups. The standard deviations and correlations of S are
 #' hyperparameters with names such as `(1 + x | g).sd.x` and `(1 + x | g).cor.(Intercept).x`. [VarCorr()][VarCorr.galvi]
@@ -32,6 +34,57 @@
 #' `"at bound"`. The weak priors of the joint posterior ([galvi()]) are those of the effects on the orthogonal axes. A
 #' prior, such as `prior = list(cor = lkj(2))`, keeps correlations inside.
 #'
+#' @section Covariance structures:
+#' A function around the bar gives S = D R D a structure, with D the diagonal matrix of standard deviations, in the
+#' notation of glmmTMB and of lme4 since version 2.0:
+#'
+#' | term | R | `hom` |
+#' |:--|:--|:--|
+#' | `us(0 + f \| g)` | unstructured, the same as `(0 + f \| g)` | |
+#' | `diag(0 + f \| g)` | no correlations, the same as `(0 + f \|\| g)` | FALSE |
+#' | `cs(0 + f \| g)` | compound symmetry: one correlation, above -1 / (q - 1) | FALSE |
+#' | `ar1(0 + f \| g)` | correlation^\|i - j\| of levels i and j of the factor f, in their order | TRUE |
+#' | `toep(0 + f \| g)` | Toeplitz: a correlation for each distance \|i - j\| | FALSE |
+#'
+#' With `hom = TRUE` all effects of a group have one standard deviation, with `hom = FALSE` each its own; the table has
+#' the defaults. `homdiag()`, `homcs()`, `hetar1()` and `homtoep()` are glmmTMB's names of the other choices. `ar1()` and
+#' `toep()` need a factor, whose levels are equally spaced steps: levels without observations count as steps where
+#' `hom = TRUE`. Without a bar `ar1(t)` is the process of [ar1()].
+#'
+#' `ou(t | g)` is an Ornstein-Uhlenbeck process of the numeric time `t` for each group, with the covariance
+#' `variance * exp(-distance / lengthscale)`. It is the same as `gp(t, by = factor(g), by_hyper = "shared", center =
+#' FALSE, kernel = matern12())`, and is printed so: see [gp()].
+#'
+#' Standard deviations and correlations are named by the bar: `(0 + f | g).sd.f1`, or `(0 + f | g).sd` if they are all the
+#' same; `(0 + f | g).cor`, or `(0 + f | g).cor.1`, `.cor.2`, .. at distances 1, 2, .. in `toep()`.
+#'
+#' **Repeated measures without residual noise.** With `family = galvi_family("gaussian", variance = fixed(0))` and one
+#' observation of each level in a group, S is the covariance of the observations: `us(0 + visit | id)` is the model of
+#' `nlme::gls()` with `corSymm` and `varIdent`, of package mmrm, and of glmmTMB with `dispformula = ~ 0`. The computations
+#' need noise: 1e-7 of the variance of the response is taken out of S and shown as the (fixed) variance of the noise. The
+#' model of the response is that without noise, but for rounding: the sum of both is S. This needs standard deviations
+#' that are at least a thousandth of that of the response and a covariance that is not singular.
+#'
+#' @section Groups:
+#' Functions right of the bar say more about the groups, as in brms:
+#'
+#' * `gr(g, cov = A)`: the effects of groups have the known covariance A, such as one of species by their phylogeny or of
+#'   animals by their relationship, and with several effects of a group the covariance of all is S (x) A. A is a
+#'   symmetric positive definite matrix, of base R or of package Matrix, found in the environment of the formula; its
+#'   row names are the levels of `g`. Levels of A without rows are predicted, and a level that A lacks is an error. A is
+#'   used as given: `ape::vcv(tree)` has the height of the tree on its diagonal, which divides the variance. A singular
+#'   matrix is refused: levels with the same rows can be merged, or the diagonal increased.
+#' * `gr(g, precision = Q)`: the same by the inverse of A, which is sparse for pedigrees (MCMCglmm's `ginverse`). `cov` is
+#'   for up to 2,000 levels that depend on one another, a sparse `precision` for 100,000 and more.
+#' * `gr(g, by = f)`: standard deviations and correlations of their own for the groups of each level of the factor `f`.
+#' * `mm(g1, g2, weights = cbind(w1, w2), scale = TRUE)`: multi-membership. A row has the weighted sum of the effects of
+#'   several groups, which are levels of `g1`, `g2`, .. together. The weights are equal by default, and `scale = TRUE`
+#'   scales those of a row to sum one. A group may be NA where its weight is zero.
+#'
+#' `propto(0 + g | 1, A)` is glmmTMB's way to write `(1 | gr(g, cov = A))`, and `equalto(0 + obs | 1, V)` fixes the
+#' variance at 1, as in a meta-analysis with known covariances V of its estimates.
+#'
+#' @section Restricted likelihood:
 #' With flat priors on the fixed effects, a gaussian response and no other prior, the log marginal likelihood
 #' is the restricted log likelihood, and the estimates are the REML estimates of lme4.
 #'
@@ -46,15 +99,24 @@
 #' * `cor`: the prior of the correlation matrix R, none by default. `lkj(eta)` has density proportional to
 #'   `det(R)^(eta - 1)` (Lewandowski, Kurowicka and Joe, 2009): uniform for eta = 1, shrinking correlations towards
 #'   zero for eta > 1. NULL stands for no prior, and `fixed()` fixes all correlations, given row by row of the lower
-#'   triangle of R.
+#'   triangle of R. Those of `cs()`, `ar1()` and `toep()` have no prior, so that `cor = lkj(2)` for all terms passes them
+#'   by; `fixed()` fixes them, one number or one for each distance.
 #'
 #' @section Errors:
 #' `galvi_error_formula` if the term is not as in this list, or if two terms have the same effect of the same group;
-#' `galvi_error_data` if a group has one level only or the effects are linearly dependent; `galvi_error_prior` if a
-#' prior is not as described.
+#' `galvi_error_data` if a group has one level only, the effects are linearly dependent, `ar1()` or `toep()` is not of a
+#' factor, a level is not in the known matrix, or weights are not as described; `galvi_error_argument` if a known matrix
+#' is not square, symmetric, positive definite and named; `galvi_error_size` if it has too many levels for a dense
+#' inverse; `galvi_error_prior` if a prior is not as described.
 #' @references
 #' Bates, D., Maechler, M., Bolker, B. and Walker, S. (2015). Fitting linear mixed-effects models using lme4. *Journal
 #' of Statistical Software* 67(1), 1-48.
+#'
+#' Barndorff-Nielsen, O. and Schou, G. (1973). On the parametrization of autoregressive models by partial
+#' autocorrelations. *Journal of Multivariate Analysis* 3, 408-419.
+#'
+#' Henderson, C. R. (1976). A simple method for computing the inverse of a numerator relationship matrix used in
+#' prediction of breeding values. *Biometrics* 32, 69-83.
 #'
 #' Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines and extended
 #' onion method. *Journal of Multivariate Analysis* 100, 1989-2001.
@@ -69,8 +131,23 @@
 #' new <- data.frame(Time = c(0, 10, 20), Chick = "new")
 #' predict(fit, new, re_formula = NA, interval = "credible")
 #' predict(fit, new, interval = "credible")
+#'
+#' # repeated measures: autocorrelated visits beside residual noise
+#' growth <- transform(as.data.frame(nlme::Orthodont), visit = factor(age))
+#' fit <- galvi(distance ~ age * Sex + ar1(0 + visit | Subject), data = growth)
+#' VarCorr(fit)
+#'
+#' # animals with a known relationship: two families of half sibs
+#' A <- diag(6) + 0.25 * (outer(1:6, 1:6, function(i, j) (i > 3) == (j > 3)) - diag(6))
+#' dimnames(A) <- list(letters[1:6], letters[1:6])
+#' set.seed(1)
+#' animals <- data.frame(id = rep(letters[1:5], each = 4))
+#' animals$y <- rnorm(20, rnorm(5)[factor(animals$id)])
+#' fit <- galvi(y ~ (1 | gr(id, cov = A)), data = animals)
+#' # the last one was not observed
+#' predict(fit, data.frame(id = c("a", "f")), interval = "credible")
 #' @name random-slopes
-#' @aliases random-effects
+#' @aliases random-effects us cs toep ou propto equalto mm homdiag homcs hetar1 homtoep
 NULL
 
 # How effects of groups are written without a function around them.
@@ -276,7 +353,7 @@ check_independent_slopes <- function(W, spec) {
   size <- sqrt(colSums(W^2))
   found <- qr(sweep(W, 2L, unit_if_zero(size), "/"), tol = 1e-9)
   if (found$rank == ncol(W)) return(invisible())
-  bad <- spec$columns[found$pivot[-seq_len(found$rank)]]
+  bad <- spec$own_columns[found$pivot[-seq_len(found$rank)]]
   stop_galvi("data", sprintf(
     "`%s` has linearly dependent effects: %s %s a linear combination of the others. Leave %s out.",
     spec$label, quote_names(bad), if (length(bad) > 1L) "are" else "is", if (length(bad) > 1L) "them" else "it"

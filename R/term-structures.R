@@ -102,11 +102,9 @@ field_changes <- function(field) {
 
 # ---- words with a bar ----
 
-# The bar among the arguments of a call; NULL for none.
-bar_argument <- function(call) {
-  if (!is.call(call)) return(NULL)
-  Find(function(x) !missing(x) && head_name(x) %in% bars, as.list(call)[-1L])
-}
+# The bar among the arguments of a call, or in a list of them; NULL for none.
+bar_argument <- function(call) if (is.call(call)) bar_among(as.list(call)[-1L])
+bar_among <- function(arguments) Find(function(x) !missing(x) && head_name(x) %in% bars, arguments)
 
 #' Is this a call such as cs(0 + f | g)? cs(x) and diag(x) are not.
 #' @noRd

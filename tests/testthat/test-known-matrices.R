@@ -53,7 +53,7 @@ test_that("a tree of 30 species has the gold values, held and learned", {
   expect_close(held$elbo, -33.8415590129, 1e-8)
   expect_close(ranef(held)$sp$mean[match(d$sp, rownames(ranef(held)$sp))], gold$held_effects, 1e-8)
   fit <- galvi(y ~ x + (1 | gr(sp, cov = A)), d, prior = flat, control = factorised)
-  expect_close(fit$hyper$estimate, c(1.0982953603, 0.14249765595), 1e-3)
+  expect_close(fit$hyper$estimate[grep("variance$", fit$hyper$name)], c(1.0982953603, 0.14249765595), 1e-3)
   expect_lt(max(abs(coef(fit) - c(1.1158007908, 0.47808118201)) / c(0.58113971473, 0.13253022233)), 1e-4)
   expect_close(fit$elbo, -33.4664069171, tol$elbo)
   # the same by other words, and by the inverse
@@ -107,13 +107,13 @@ test_that("levels without rows are predicted, and slopes have Omega (x) A", {
   W <- cbind(1, new$x)
   expected <- drop(W %*% wanted$beta + between(new$sp, W, d$sp, Z) %*% solve(V, wanted$r))
   expect_close(unname(predict(fit, new)), expected, tol$solve)
-  expect_identical(rownames(ranef(fit)[[1]])[1:2], c("s1:(Intercept)", "s1:x")[seq_len(2)])
-  # averages over groups: the variance of the row's own level
+  expect_identical(rownames(ranef(fit)[[1]]), rownames(A))
+  # averages over groups: the mean of the levels' variances
   B <- A * rep(c(1, 2), 6) ^ 0.5 * rep(rep(c(1, 2), 6) ^ 0.5, each = 12)
   counts <- galvi(k ~ x + (1 | gr(sp, cov = B)), d, poisson(), control = factorised, prior = list(sd = 0.5))
   mean <- predict(counts, d, type = "link", re_formula = NA, se.fit = TRUE)
   averaged <- predict(counts, d, re_formula = "integrate")
-  expect_close(averaged, exp(mean$fit + mean$se.fit^2 / 2 + 0.125 * diag(B)[d$sp]), 1e-6)
+  expect_close(averaged, exp(mean$fit + mean$se.fit^2 / 2 + 0.125 * mean(diag(B))), 1e-6)
   joint <- galvi(k ~ x + (1 | gr(sp, cov = B)), d, poisson())
   expect_true(all(is.finite(predict(joint, data.frame(sp = "s12", x = 1), interval = "prediction"))))
   expect_true(all(is.finite(predict(joint, re_formula = ~ (1 | gr(sp, cov = B))))))
