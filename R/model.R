@@ -149,9 +149,10 @@ model_context <- function(design, registry) {
 }
 
 # Of a response without noise, each row may have an effect of its own: noise of this part of the variance is then taken
-# out of the effects' structure and left to the rows, which gives the same model. Much less would cost digits, much more
-# could exceed the smallest eigenvalue of a covariance.
-noise_share <- 1e-7
+# out of the effects' structure and left to the rows, which gives the same model. Less costs digits (1e-7: a log
+# likelihood to 1e-7, and learning that does not settle at a tolerance of 1e-9); more could exceed the smallest eigenvalue
+# of a covariance.
+noise_share <- 1e-5
 
 #' @return NULL where the response has noise or rows have weights, or an environment with the variance and whether a term
 #'   has `taken` it

@@ -49,7 +49,7 @@
 #' With `hom = TRUE` all effects of a group have one standard deviation, with `hom = FALSE` each its own; the table has
 #' the defaults. `homdiag()`, `homcs()`, `hetar1()` and `homtoep()` are glmmTMB's names of the other choices. `ar1()` and
 #' `toep()` need a factor, whose levels are equally spaced steps: levels without observations count as steps where
-#' `hom = TRUE`. Without a bar `ar1(t)` is the process of [ar1()].
+#' `hom = TRUE` and the factor is not a fixed effect too. Without a bar `ar1(t)` is the process of [ar1()].
 #'
 #' `ou(t | g)` is an Ornstein-Uhlenbeck process of the numeric time `t` for each group, with the covariance
 #' `variance * exp(-distance / lengthscale)`. It is the same as `gp(t, by = factor(g), by_hyper = "shared", center =
@@ -61,9 +61,9 @@
 #' **Repeated measures without residual noise.** With `family = galvi_family("gaussian", variance = fixed(0))` and one
 #' observation of each level in a group, S is the covariance of the observations: `us(0 + visit | id)` is the model of
 #' `nlme::gls()` with `corSymm` and `varIdent`, of package mmrm, and of glmmTMB with `dispformula = ~ 0`. The computations
-#' need noise: 1e-7 of the variance of the response is taken out of S and shown as the (fixed) variance of the noise. The
-#' model of the response is that without noise, but for rounding: the sum of both is S. This needs standard deviations
-#' that are at least a thousandth of that of the response and a covariance that is not singular.
+#' need noise: 1e-5 of the variance of the response is taken out of S and shown as the (fixed) variance of the noise. The
+#' model of the response is that without noise, as the sum of both is S. So the smallest eigenvalue of S must be larger
+#' than this, which strongly correlated visits of a response with a large trend may violate: subtract the trend first.
 #'
 #' @section Groups:
 #' Functions right of the bar say more about the groups, as in brms:
@@ -284,7 +284,7 @@ design_term.slopes_term <- function(spec, frame, context) {
   spec <- learn_row_groups(spec, frame)
   check_groups_differ(spec, spec$group)
   # levels that were not observed are steps of an ordered structure, whose common variance they have
-  if (!(isTRUE(effect_structures[[spec$structure]]$ordered) && spec$hom)) check_independent_slopes(built$W, spec)
+  if (!has_steps(spec)) check_independent_slopes(built$W, spec)
   spec <- learn_split(spec, frame)
   if (length(spec$own_columns) == 1L) spec[c("structure", "hom")] <- list("diag", FALSE)
   if (is_open_covariance(spec, context)) spec$axes <- effect_axes(strip_matrix(built$W))

@@ -86,6 +86,11 @@ effect_sds <- function(spec, hyper) {
   hyper[, rep_len(spec$hyper$sd, length(spec$columns)), drop = FALSE]
 }
 
+# Are the effects of a term equally spaced steps, also those without observations?
+has_steps <- function(spec) {
+  !is.null(spec$structure) && isTRUE(effect_structures[[spec$structure]]$ordered) && spec$hom
+}
+
 # How many independent sets of effects a term has, with structures of their own: one for each level of gr(by = ).
 effect_sets <- function(spec) max(1L, length(spec$split_levels))
 

@@ -67,6 +67,13 @@ test_that("terms of other packages are shown as they are written here, and run",
   }
 })
 
+test_that("a response without noise is glmmTMB's dispformula = ~ 0", {
+  env <- list2env(stranger_objects(stranger()), parent = globalenv())
+  said <- message_of_error(eval(quote(galvi(x ~ z + us(0 + factor(t) | g), d, dispformula = ~0)), env))
+  expect_match(said, "family = galvi_family(\"gaussian\", variance = fixed(0))", fixed = TRUE)
+  expect_runs(advised_call(said), env, said)
+})
+
 test_that("Surv() is found where survival is not attached", {
   env <- list2env(stranger_objects(stranger()), parent = globalenv())
   skip_if("survival" %in% loadedNamespaces() && exists("Surv", globalenv()))
@@ -77,7 +84,7 @@ test_that("Surv() is found where survival is not attached", {
 test_that("arguments of other packages are shown as they are written here, and run", {
   env <- list2env(stranger_objects(stranger()), parent = globalenv())
   given <- alist(
-    ziformula = ~ z, ziformula = ~ 0, zi = ~ 1, hu = ~ z, dispformula = ~ z, dispformula = ~ 0, sigma.formula = ~ z, sigma.fo = ~ z,
+    ziformula = ~ z, ziformula = ~ 0, zi = ~ 1, hu = ~ z, dispformula = ~ z, sigma.formula = ~ z, sigma.fo = ~ z,
       scale = ~ z,
     sigma = ~ z, shape = ~ z, phi = ~ z, phi.formula = ~ z, nu.formula = ~ z, nu.fo = ~ z,
     random = ~ 1 | g, random = list(g = ~ x), random = list(~ 1 | g), correlation = corAR1(form = ~ t | g),
