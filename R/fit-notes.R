@@ -286,7 +286,7 @@ limit_notes <- function(spec, fit) {
   own <- fit$hyper[fit$hyper$term == spec$label & fit$hyper$status == "at bound", ]
   if (!nrow(own)) return(NULL)
   slopes <- spec$type %in% bars
-  correlation <- grepl("^cor\\.", own$parameter) & slopes
+  correlation <- grepl("^cor(\\.|$)", own$parameter) & slopes
   vanished <- own$parameter %in% c("variance", "sd") | slopes & !correlation
   low <- own$estimate < sqrt(own$lower * own$upper)
   vanished <- vanished & (is.na(low) | low)

@@ -70,6 +70,7 @@ sort_summands <- function(pieces, env) {
         if (name %in% bars || has_bar_word(call)) name <- "|"
         spec <- parse_term(new_spec(name), call, env)
         spec$bar <- bar && term_can(spec, "grouped")
+        if (bar && name == "gp") spec$written <- deparse_one(expr)
         out$specs[[length(out$specs) + 1L]] <- spec
       }
     } else if (head == "offset" && piece$sign > 0) {

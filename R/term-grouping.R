@@ -92,7 +92,7 @@ row_memberships <- function(spec, frame, groups) {
   }
   bad <- which(rowSums(is.na(groups) & weights != 0) > 0)
   if (length(bad)) {
-    stop_galvi("data", sprintf("%s has a missing group with a weight other than zero (row %s).", spec$group,
+    stop_galvi("data", sprintf("`%s` has a missing group with a weight other than zero (row %s).", spec$group,
       row_label(bad[1L])))
   }
   weights

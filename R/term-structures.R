@@ -168,6 +168,16 @@ ou_terms <- function(expr, env) {
     kernel = quote(matern12()))))
 }
 
+# ou(t | g) has numbers as times, not the levels of a factor: numFactor() of glmmTMB is one.
+check_numeric_time <- function(spec, frame) {
+  x <- if (!is.null(spec$written)) frame[[variable_name(spec$inputs[[1L]])]]
+  if (is.null(x) || is_number_like(x) && !is.factor(x)) return(invisible())
+  stop_galvi("data", sprintf(
+    "`%s` must be numbers in `%s`, not %s: write ou(t | g) with the times themselves.",
+    variable_name(spec$inputs[[1L]]), spec$written, describe(x)
+  ))
+}
+
 # propto(0 + g | 1, A): effects with the covariance A times a variance; equalto(0 + g | 1, V) with the covariance V.
 known_terms <- function(expr, env) {
   bar <- bar_argument(expr)

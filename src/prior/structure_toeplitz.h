@@ -1,5 +1,5 @@
-// A correlation for each distance of two effects in their order. The numbers are partial autocorrelations, which are
-// those of a positive definite matrix whatever they are.
+// A correlation for each distance of two effects in their order. The numbers are partial autocorrelations: any of them
+// give a positive definite matrix.
 #pragma once
 
 #include <cmath>

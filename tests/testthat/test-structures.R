@@ -88,6 +88,23 @@ test_that("ar1 and ou of BodyWeight are gls() with corAR1 and corExp", {
   expect_close(c(own[1], sqrt(own[2])), c(485.7120749345, 37.6660286608), tol$optimum)
 })
 
+test_that("Ovary is lme() with independent effects and corAR1", {
+  d <- as.data.frame(nlme::Ovary)
+  d$Mare <- factor(as.character(d$Mare))
+  d$s <- sin(2 * pi * d$Time)
+  d$c <- cos(2 * pi * d$Time)
+  d$k <- factor(stats::ave(seq_len(nrow(d)), d$Mare, FUN = seq_along))
+  peer <- nlme::lme(follicles ~ s + c, d, random = list(Mare = nlme::pdDiag(~s)),
+    correlation = nlme::corAR1(form = ~ 1 | Mare), control = list(msTol = 1e-12, tolerance = 1e-12, msMaxIter = 500))
+  fit <- galvi(follicles ~ s + c + (1 + s || Mare) + ar1(0 + k | Mare), d, no_noise(), prior = flat, control = closely)
+  # lme() leaves out |X'X|^(1/2) of its restricted likelihood
+  X <- stats::model.matrix(~ s + c, d)
+  value <- as.numeric(stats::logLik(peer)) - as.numeric(determinant(crossprod(X))$modulus) / 2
+  close <- min(abs(fit$elbo - c(value, as.numeric(stats::logLik(peer)))))
+  expect_lt(close, 1e-5)
+  expect_lt(max(abs(coef(fit) - nlme::fixef(peer)) / sqrt(diag(stats::vcov(peer)))), 1e-3)
+})
+
 # ---- algebra ----
 
 test_that("a structure's prior covariance is D R D within groups", {
@@ -245,6 +262,7 @@ test_that("priors are given by name, and wrong structures are refused", {
   refused(y ~ cs(0 + v | id, hom = 2), "hom", "argument")
   refused(y ~ cs(0 + v || id), "write one bar")
   refused(y ~ ou(factor(x) | id), "one numeric time")
+  refused(y ~ ou(v | id), "`v` must be numbers in `ou\\(v \\| id\\)`", "data")
   refused(y ~ cs(0 + v | id) + (0 + v | id), "the same effects")
   refused(y ~ log(cs(0 + v | id)), "cannot be inside")
   # noise-free rows need an effect each
