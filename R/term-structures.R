@@ -156,10 +156,16 @@ read_structure <- function(call, env) {
   list(structure = word[[1L]], hom = hom, bar = bar_argument(call))
 }
 
+# The operands of a sum.
+sum_operands <- function(expr) {
+  if (head_name(expr) != "+" || length(expr) != 3L) return(list(expr))
+  c(sum_operands(expr[[2L]]), list(expr[[3L]]))
+}
+
 # An Ornstein-Uhlenbeck process for each group is a Markov gp() of its own.
 ou_terms <- function(expr, env) {
   bar <- bar_argument(expr)
-  time <- Filter(function(x) !identical(x, 0), lapply(summands(bar[[2L]]), `[[`, "expr"))
+  time <- Filter(function(x) !identical(x, 0), sum_operands(bar[[2L]]))
   if (length(time) != 1L || head_name(time[[1L]]) %in% c("numFactor", "factor", "as.factor")) {
     stop_galvi("formula", sprintf("`%s`: left of the bar must be one numeric time, as in ou(t | g).",
       deparse_one(expr)))
@@ -179,7 +185,7 @@ check_numeric_time <- function(spec, frame) {
 }
 
 # propto(0 + g | 1, A): effects with the covariance A times a variance; equalto(0 + g | 1, V) with the covariance V.
-known_terms <- function(expr, env) {
+known_matrix_terms <- function(expr, env) {
   bar <- bar_argument(expr)
   word <- head_name(expr)
   refuse <- function(what) {
@@ -187,7 +193,7 @@ known_terms <- function(expr, env) {
   }
   matrix <- Filter(function(x) !head_name(x) %in% bars, as.list(expr)[-1L])
   if (length(matrix) != 1L) refuse("after the bar comes one matrix")
-  group <- lapply(summands(bar[[2L]]), `[[`, "expr")
+  group <- sum_operands(bar[[2L]])
   zero <- vapply(group, identical, NA, 0)
   if (length(group) != 2L || sum(zero) != 1L) refuse("left of the bar must be `0 +` and the grouping factor")
   list(as.call(c(list(quote(iid), group[[which(!zero)]], cov = matrix[[1L]]),
@@ -197,5 +203,5 @@ known_terms <- function(expr, env) {
 # Functions that have a bar among their arguments -> calls of terms.
 bar_words <- c(
   lapply(structure_words, function(word) structure_terms),
-  list(ou = ou_terms, propto = known_terms, equalto = known_terms)
+  list(ou = ou_terms, propto = known_matrix_terms, equalto = known_matrix_terms)
 )
