@@ -122,8 +122,8 @@ refuse_singular <- function(A, levels, refuse) {
   R[upper.tri(R, diag = TRUE)] <- 0
   at <- arrayInd(which.max(abs(R)), dim(R))
   refuse(paste(
-    "is singular: an effect is a linear combination of others%s. Merge such levels, or add a little to the diagonal, as",
-    "in A + diag(1e-6, nrow(A))."
+    "is singular: an effect is a linear combination of others%s. Merge such levels, or add a little to the diagonal,",
+    "as in A + diag(1e-6, nrow(A))."
   ), if (abs(R[at]) > 1 - 1e-9) sprintf(" (\"%s\" and \"%s\" are the same)", levels[at[2L]], levels[at[1L]]) else "")
 }
 

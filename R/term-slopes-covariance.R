@@ -181,8 +181,8 @@ weights_without <- function(weight, axes, kept) {
 
 # ---- what is reported ----
 
-#' What differs between the table and what users see, in a list of terms: list(sd, cor: positions in the table; axes), or
-#' list(cor, structure, effects) where correlations are functions of the numbers in the table; each once
+#' What differs between the table and what users see, in a list of terms: list(sd, cor: positions in the table; axes),
+#' or list(cor, structure, effects) where correlations are functions of the numbers in the table; each once
 #' @noRd
 term_axes <- function(terms) {
   unique(do.call(c, c(list(list()), unname(lapply(terms, function(term) unname(field_changes(term$field)))))))

@@ -370,7 +370,11 @@ field_structure.slopes_term <- function(spec, more = 0L) {
   out <- effect_blocks(length(spec$levels) + more, q, effect_parts(q, sets, spec$structure, full), spec$known$precision)
   out$model <- structure$model
   if (spec$structure == "diag") {
-    if (!is.null(spec$noise)) out$model <- "independent" else if (spec$hom) out$precision <- list(one_part(out$precision))
+    if (!is.null(spec$noise)) {
+      out$model <- "independent"
+    } else if (spec$hom) {
+      out$precision <- list(one_part(out$precision))
+    }
   }
   out
 }

@@ -9,8 +9,8 @@
 namespace galvi {
 
 /// Effects with standard deviations s and correlations R have Sigma_ab = s_a s_b R_ab; their precision is
-/// Omega = (Sigma - noise I)^-1. Parts: entries a <= b of Omega, column after column of its upper triangle: all of them,
-/// or where R^-1 has no others those of its main diagonal, or of that and the next.
+/// Omega = (Sigma - noise I)^-1. Parts: entries a <= b of Omega, column after column of its upper triangle: all of
+/// them, or where R^-1 has no others those of its main diagonal, or of that and the next.
 class EffectBlock {
  public:
   /// sd: positions in the table, of q standard deviations or of one for all effects. cor: those of the numbers of R.

@@ -1,5 +1,5 @@
-// Compound symmetry: one correlation r for all pairs of effects. It is positive definite for r > -1 / (q - 1); the number
-// s in (-1, 1) is where r is between this limit and one:  r = low + (1 - low) (s + 1) / 2.
+// Compound symmetry: one correlation r for all pairs of effects. It is positive definite for r > -1 / (q - 1); the
+// number s in (-1, 1) is where r is between this limit and one:  r = low + (1 - low) (s + 1) / 2.
 #pragma once
 
 #include "prior/effect_structure.h"

@@ -83,8 +83,8 @@ test_that("a phylogeny of 200 species agrees with the dense formula, in any orde
   skip_if_not_installed("Matrix")
   mixed <- sample(200)
   for (B in list(Matrix::Matrix(A[mixed, mixed], sparse = TRUE), methods::as(A, "dgCMatrix"))) {
-    other <- galvi(y ~ x + iid(sp, variance = fixed(1.69), cov = B), d, galvi_family("gaussian", variance = fixed(0.25)),
-      prior = flat, control = factorised)
+    other <- galvi(y ~ x + iid(sp, variance = fixed(1.69), cov = B), d,
+      galvi_family("gaussian", variance = fixed(0.25)), prior = flat, control = factorised)
     expect_close(other$elbo, wanted$value, 1e-8)
   }
 })
