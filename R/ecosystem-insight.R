@@ -45,12 +45,22 @@ offset_calls <- function(fit) {
 random_formulas <- function(view) {
   specs <- view$design$specs[which_can(view$design$specs, "grouped")]
   calls <- unlist(lapply(specs, function(spec) {
-    if (spec$type %in% bars) return(single_bars(str2lang(spec$label)[[2L]]))
+    if (spec$type %in% bars) {
+      bar <- str2lang(spec$shown)[[2L]]
+      # gr(g, by = f) and mm(g1, g2) by their groups
+      if (head_name(bar[[3L]]) %in% c("gr", "mm")) bar[[3L]] <- group_expression(spec)
+      return(single_bars(bar))
+    }
     left <- if (is.null(spec$by)) 1 else call("+", 0, spec$by)
     list(call("|", left, Reduce(function(a, b) call(":", a, b), spec$inputs)))
   }))
   formulas <- lapply(calls, function(bar) stats::as.formula(call("~", bar), environment(view$formula)))
   if (length(formulas) == 1L) formulas[[1L]] else if (length(formulas)) unname(formulas)
+}
+
+group_expression <- function(spec) {
+  plain <- lapply(spec$inputs, function(input) if (isTRUE(spec$members)) input[[2L]] else input)
+  Reduce(function(a, b) call(":", a, b), plain)
 }
 
 # x || g -> 1 | g, 0 + x | g

@@ -165,8 +165,8 @@ tidy_hyper <- function(fit, level) {
   as_sd <- function(x) ifelse(residual, sqrt(pmax(x, 0)), x)
   rbind(
     if (length(groups)) tidy_rows(
-      "ran_pars", ifelse(is.na(groups$var2), paste0("sd__", groups$var1),
-        paste0("cor__", groups$var1, ".", groups$var2)),
+      "ran_pars", ifelse(is.na(groups$var2), paste0("sd__", groups$var1), ifelse(groups$var2 == "cor",
+        paste0("cor__", groups$var1), paste0("cor__", groups$var1, ".", groups$var2))),
       groups$sdcor, NA_real_, level, as.matrix(groups[c("lwr", "upr")]), group = groups$grp,
       component = component_of(fit, groups$var1)
     ),

@@ -223,7 +223,9 @@ group_notes <- function(spec, fit) {
   if (is.null(spec$levels) || !term_can(spec, "grouped")) return(NULL)
   group <- effect_group(spec)
   count <- length(spec$levels)
-  if (count == fit$nobs && has_free_scale(fit)) {
+  # covariances between levels tell effects from noise
+  related <- any(spec$known$precision$i != spec$known$precision$j)
+  if (count == fit$nobs && !related && has_free_scale(fit)) {
     return(new_note("groups", sprintf(paste(
       "`%s` has one row in each level, so the data do not tell the standard deviation of its effects from that of the",
       "noise: only the sum of the two variances is known. Leave %s out."
@@ -284,14 +286,16 @@ limit_notes <- function(spec, fit) {
   own <- fit$hyper[fit$hyper$term == spec$label & fit$hyper$status == "at bound", ]
   if (!nrow(own)) return(NULL)
   slopes <- spec$type %in% bars
-  correlation <- grepl("^cor\\.", own$parameter) & slopes
+  correlation <- grepl("^cor(\\.|$)", own$parameter) & slopes
   vanished <- own$parameter %in% c("variance", "sd") | slopes & !correlation
   low <- own$estimate < sqrt(own$lower * own$upper)
   vanished <- vanished & (is.na(low) | low)
   notes <- NULL
   if (any(vanished)) {
     what <- if (slopes) {
-      sprintf("the standard deviation of %s is", quote_names(sub("^sd\\.", "", own$parameter[vanished])))
+      if (spec$hom) "the standard deviation is" else {
+        sprintf("the standard deviation of %s is", quote_names(sub("^sd\\.", "", own$parameter[vanished])))
+      }
     } else if (spec$by_hyper == "each") {
       sprintf("%s is", quote_names(own$name[vanished]))
     } else "the variance is"
@@ -300,7 +304,13 @@ limit_notes <- function(spec, fit) {
       "a prior, as in prior = list(sd = half_normal(1))."
     ), written_term(spec), what))
   }
-  if (any(correlation)) {
+  if (any(correlation) && spec$structure != "us") {
+    notes <- c(notes, new_note("singular", sprintf(paste(
+      "%s: the correlation%s estimated at the limit of the structure (%s), a singular fit: the groups do not tell these",
+      "effects apart. A simpler structure has fewer parameters."
+    ), written_term(spec), if (sum(correlation) > 1L) "s are" else " is",
+    paste(formatC(own$estimate[correlation], digits = 3L, format = "f"), collapse = ", "))))
+  } else if (any(correlation)) {
     pairs <- correlation_pairs(length(spec$columns))
     names <- correlation_names(spec$columns)
     at <- match(sub("^cor\\.", "", own$parameter[correlation]), names)

@@ -149,8 +149,12 @@ plain_rows <- function(fit, rows, k, n, only = NULL) {
     if (any(node > counts[t])) {
       q <- max(1L, length(specs[[t]]$columns))
       node[node <= counts[t]] <- NA
+      # of copies for each level of `by` the new nodes come one copy after the other
+      copies <- if (specs[[t]]$type %in% bars) 1L else copies_of(specs[[t]])
+      more <- (field_nodes(row$extension$field) - counts[t]) / copies
+      effect <- if (copies > 1L) (node - counts[t] - 1L) %/% more + 1L else (node - 1L) %% q + 1L
       new[[length(new) + 1L]] <- list(
-        spec = specs[[t]], group = (node - 1L) %/% q, effect = (node - 1L) %% q + 1L, weight = weight
+        spec = specs[[t]], group = (node - 1L) %/% q, effect = effect, weight = weight
       )
     }
   }

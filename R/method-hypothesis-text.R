@@ -44,7 +44,7 @@ signs_of_brms <- c("+" = "P", "-" = "M", "*" = "MU", "/" = "D", "^" = "E", "=" =
 spread_parameters <- function(fit) {
   one <- function(kind, group, effects, at, root = FALSE) {
     if (!fit$model$hyper$learned[at]) return(NULL)
-    names <- paste(paste0(kind, "_", plain_text(group)), paste(effects, collapse = "__"), sep = "__")
+    names <- paste(c(paste0(kind, "_", plain_text(group)), effects), collapse = "__")
     list(kind = "hyper", at = at, root = root, names = unique(names))
   }
   views <- predictors(fit)
@@ -59,6 +59,7 @@ spread_parameters <- function(fit) {
         return(Map(function(effect, at) one("sd", group, effect, at, TRUE), effects, at))
       }
       effects <- named(spec$columns)
+      if (!is.null(structure_parameters(spec, numeric(), ""))) return(structured_parameters(spec, one, effects))
       pairs <- if (length(spec$hyper$cor)) correlation_pairs(length(effects))
       c(
         Map(function(effect, at) one("sd", group, effect, at), effects, spec$hyper$sd),
@@ -69,6 +70,16 @@ spread_parameters <- function(fit) {
     })
   })
   Filter(Negate(is.null), unlist(unlist(found, FALSE), FALSE))
+}
+
+# sd_g__x, or sd_g where all effects share it; cor_g, or cor_g__1 at lag one.
+structured_parameters <- function(spec, one, effects) {
+  m <- length(spec$hyper$cor)
+  of_cor <- if (m > 1L) as.list(seq_len(m)) else vector("list", m)
+  c(
+    Map(function(effect, at) one("sd", spec$group, effect, at), if (spec$hom) list(NULL) else effects, spec$hyper$sd),
+    Map(function(lag, at) one("cor", spec$group, lag, at), of_cor, spec$hyper$cor)
+  )
 }
 
 #' Other hyperparameters, by their names in fit$hyper, and by that of the parameter where only one has it; sigma

@@ -112,16 +112,8 @@ variance_shares <- function(fit) {
 
 #' @noRd
 mean_effect_variance <- function(spec, fit) {
-  S <- group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]]
-  if (spec$type %in% bars) {
-    Z <- stats::model.matrix(spec$effects, fit$data)
-  } else if (is.null(spec$by)) {
-    Z <- matrix(1, nrow(fit$data), 1L)
-  } else {
-    by <- fit$data[[variable_name(spec$by)]]
-    Z <- if (is.null(spec$by_levels)) cbind(by) else outer(as.character(by), spec$by_levels, `==`) + 0
-  }
-  sum((Z %*% unclass(S)) * Z) / nrow(Z)
+  rows <- term_rows(fit$model)[[match(spec$label, fit$design$labels)]]
+  mean(part_variances(group_part(spec, rows, own = TRUE), matrix(fit$posterior$hyper, 1L)))
 }
 
 #' Variance of an observation on the scale of the linear predictor: of log y by the log-normal approximation at the mean

@@ -13,6 +13,10 @@
 #' @param order Order of the rows: `"cov.last"` has the variances of a group before its covariances, `"lower.tri"` goes
 #'   through the lower triangle of the covariance matrix by columns.
 #' @param ... Must be empty, except for the layout arguments of [print.default()] in `print()`.
+#' @details
+#' A structure such as `ar1(0 + f | g)` is printed by its parameters: the standard deviations (one if all effects share
+#' it) and, beside the first, the correlations, followed by the name of the structure. `as.data.frame()` has a row for
+#' each of them, with the name of the structure in `var1` and `"cor"` in `var2` for correlations.
 #' @return `VarCorr()`: a list of class `VarCorr.galvi` with a covariance matrix for each term, named by the grouping
 #'   factor, with attributes `stddev` and `correlation`. The attribute `sc` of the list is the residual standard
 #'   deviation or scale (see `sigma()` in [galvi-accessors]), NA for families without one, and `useSc` is TRUE if there
@@ -62,6 +66,7 @@ covariance_blocks <- function(fit, hyper, sigma = 1) {
   }), recursive = FALSE)
   blocks <- lapply(blocks, function(S) {
     attr(S, "stddev") <- sigma * attr(S, "stddev")
+    if (!is.null(attr(S, "parameters"))) attr(S, "parameters")$sd <- sigma * attr(S, "parameters")$sd
     replace(S, TRUE, sigma^2 * S)
   })
   fit$posterior$hyper <- hyper
@@ -75,23 +80,34 @@ covariance_blocks <- function(fit, hyper, sigma = 1) {
 #' @noRd
 group_covariances <- function(spec, hyper, parameter = NULL) {
   prefix <- effect_prefix(parameter)
-  one <- function(sd, R, names) {
+  one <- function(sd, R, names, parameters = NULL) {
     names <- paste0(prefix, names)
     S <- outer(sd, sd) * R
     dimnames(S) <- dimnames(R) <- list(names, names)
-    structure(S, stddev = stats::setNames(sd, names), correlation = R)
+    structure(S, stddev = stats::setNames(sd, names), correlation = R, parameters = parameters)
   }
   if (spec$type %in% bars) {
     q <- length(spec$columns)
-    R <- diag(q)
-    pairs <- correlation_pairs(q)
-    if (length(spec$hyper$cor)) R[pairs] <- R[pairs[, 2:1, drop = FALSE]] <- hyper[spec$hyper$cor]
-    return(stats::setNames(list(one(hyper[spec$hyper$sd], R, spec$columns)), spec$group))
+    values <- matrix(hyper, 1L)
+    correlation <- effect_correlation(spec, values)
+    R <- outer(seq_len(q), seq_len(q), Vectorize(correlation))
+    S <- one(effect_sds(spec, values)[1L, ], R, spec$columns, structure_parameters(spec, hyper, prefix))
+    return(stats::setNames(list(S), spec$group))
   }
   sd <- sqrt(hyper[spec$hyper$variance])
   effects <- iid_effects(spec)
   sd <- rep_len(sd, length(effects))
   stats::setNames(list(one(sd, diag(length(effects)), effects)), spec_group(spec))
+}
+
+#' What the covariances of a structure have as parameters, in place of a matrix; NULL for matrices
+#' @return list(structure, sd: named, cor: numbers).
+#' @noRd
+structure_parameters <- function(spec, hyper, prefix) {
+  if (!spec$hom && spec$structure %in% c("us", "diag")) return(NULL)
+  names <- if (spec$hom) attr(spec$effects, "term.labels")[1L] else spec$columns
+  list(structure = spec$structure, sd = stats::setNames(hyper[spec$hyper$sd], paste0(prefix, names)),
+    cor = hyper[spec$hyper$cor])
 }
 
 #' What iid() adds: an intercept, a slope, or an effect for each level of a factor `by`
@@ -111,16 +127,23 @@ print.VarCorr.galvi <- function(x, digits = max(3L, getOption("digits") - 2L), .
 #' @return A character matrix as lme4 prints it: groups, effects, standard deviations, correlations.
 #' @noRd
 format_covariances <- function(x, digits) {
-  sd <- lapply(x, attr, "stddev")
+  sd <- lapply(x, function(S) or_else(attr(S, "parameters")$sd, attr(S, "stddev")))
   residual <- if (attr(x, "useSc")) attr(x, "sc")
   sds <- format(c(unlist(sd, use.names = FALSE), residual), digits = digits)
   sizes <- lengths(sd)
   groups <- unlist(lapply(seq_along(x), function(i) c(names(x)[i], rep("", sizes[i] - 1L))))
   effects <- unlist(lapply(sd, names))
-  widest <- max(sizes)
-  correlations <- do.call(rbind, lapply(x, function(S) {
-    R <- attr(S, "correlation")
-    text <- matrix("", nrow(R), max(widest - 1L, 0L))
+  own <- vapply(x, function(S) length(attr(S, "parameters")$cor), 1L)
+  widest <- max(sizes, own + 1L)
+  correlations <- do.call(rbind, lapply(seq_along(x), function(i) {
+    R <- attr(x[[i]], "correlation")
+    text <- matrix("", sizes[i], max(widest - 1L, 0L))
+    # of a structure the parameters, as glmmTMB prints them
+    if (own[i]) {
+      text[1L, seq_len(own[i])] <- formatC(attr(x[[i]], "parameters")$cor, digits = 3L, format = "f")
+      text[1L, own[i]] <- sprintf("%s (%s)", text[1L, own[i]], attr(x[[i]], "parameters")$structure)
+    }
+    if (!is.null(attr(x[[i]], "parameters"))) return(text)
     if (any(R[lower.tri(R)] != 0)) {
       shown <- formatC(R, digits = 3L, format = "f")
       below <- which(lower.tri(R), arr.ind = TRUE)
@@ -150,6 +173,11 @@ as.data.frame.VarCorr.galvi <- function(x, row.names = NULL, optional = FALSE,
   order <- first_choice(order, c("cov.last", "lower.tri"), "order")
   pieces <- lapply(seq_along(x), function(i) {
     S <- x[[i]]
+    if (!is.null(attr(S, "parameters"))) {
+      return(parameter_rows(names(x)[i], lapply(list(x, attr(x, "lwr"), attr(x, "upr")), function(x) {
+        attr(x[[i]], "parameters")
+      })))
+    }
     at <- which(lower.tri(S, diag = TRUE), arr.ind = TRUE)
     if (!any(S[lower.tri(S)] != 0)) at <- at[at[, 1L] == at[, 2L], , drop = FALSE]
     at <- at[order(if (order == "cov.last") at[, 1L] != at[, 2L] else rep(0, nrow(at))), , drop = FALSE]
@@ -168,6 +196,21 @@ as.data.frame.VarCorr.galvi <- function(x, row.names = NULL, optional = FALSE,
     )
   }
   `rownames<-`(do.call(rbind, c(pieces, list(residual))), NULL)
+}
+
+#' Rows of a structure: its standard deviations and correlations
+#' @param of list(estimate, lwr, upr), each from structure_parameters().
+#' @noRd
+parameter_rows <- function(group, of) {
+  sds <- names(of[[1L]]$sd)
+  m <- length(of[[1L]]$cor)
+  structure <- of[[1L]]$structure
+  value <- lapply(of, function(one) c(unname(one$sd), one$cor))
+  data.frame(
+    grp = group, var1 = c(sds, if (m == 1L) structure else if (m) paste0(structure, ".", seq_len(m))),
+    var2 = rep(c(NA, "cor"), c(length(sds), m)), vcov = c(unname(of[[1L]]$sd)^2, rep(NA_real_, m)),
+    sdcor = value[[1L]], lwr = value[[2L]], upr = value[[3L]]
+  )
 }
 
 #' Posterior covariances of the effects of each group: q x q x groups

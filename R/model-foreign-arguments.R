@@ -237,6 +237,19 @@ foreign_arguments <- local({
       }
     )
   }
+  # glmmTMB's ~0 is a gaussian response without noise
+  dispersion <- list(
+    to = function(call, value) {
+      if (!identical(value, quote(~0))) return(with_parameter_formula(call, value, NULL, NULL))
+      if (!any_head(call[["family"]]) %in% c("", "gaussian")) return(call)
+      replace_in(call, "family", quote(galvi_family("gaussian", variance = fixed(0))))
+    },
+    say = function(call, value) {
+      if (identical(value, quote(~0))) "The variance of the noise is a parameter of the family, which may be fixed." else {
+        "Each parameter has a formula of its own, in a list."
+      }
+    }
+  )
   sampler <- drop("Nothing is sampled while galvi fits, so there are no chains, iterations or seeds to set.")
   smoothness <- drop(paste(
     "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
@@ -269,7 +282,7 @@ foreign_arguments <- local({
       contrasts = drop("Set the contrasts of the factor itself: contrasts(d$f) <- contr.sum."),
       robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),
       ties = drop("Times are taken as continuous."),
-      ziformula = predicted("zi", quote(zero_inflated())), dispformula = predicted(),
+      ziformula = predicted("zi", quote(zero_inflated())), dispformula = dispersion,
       sigma.formula = predicted("sigma"), sigma.fo = predicted("sigma"), nu.formula = predicted("nu"),
       nu.fo = predicted("nu"), phi.formula = predicted("phi"), zi = predicted("zi", quote(zero_inflated())),
       hu = predicted("hu", quote(hurdle())),
@@ -330,9 +343,7 @@ foreign_arguments <- local({
       control.compute = drop("loo::loo(fit), loo::waic(fit) and logLik(fit) need no settings."),
       control.family = drop("Parameters of the family are priors: prior = list(sigma = half_normal(1)), see ?priors."),
       control.inla = drop("hyper = \"integrate\" integrates over the hyperparameters."),
-      cov_ranef = drop(paste(
-        "A known covariance A of groups is gp(L[as.character(g), ], kernel = linear()) with L <- t(chol(A))."
-      )),
+      cov_ranef = drop("A known covariance A of groups is named in the formula: (1 | gr(g, cov = A))."),
       data2 = drop("Graphs and matrices are found where the formula was made."),
       newdata = drop("Predictions for new data are predict(fit, newdata)."),
       se.fit = drop("Standard deviations of predictions are predict(fit, se.fit = TRUE)."),

@@ -60,31 +60,13 @@ group_of_formula <- function(v, a) {
   if (head_name(right) %in% bars) sprintf("(%s)", deparse_one(right)) else sprintf("(1 | %s)", deparse_one(right))
 }
 
-# Columns of 1 / m for each of m memberships have the covariance of mm().
-membership <- function(v, a) "gp(M, kernel = linear())"
-
-membership_note <- function(v, a) {
-  one <- sprintf("outer(as.character(%s), groups, \"==\")", v)
-  sprintf(paste(
-    "M has a column for each group: with groups <- unique(c(%s)) it is M <- (%s) / %d, of your data's columns. One",
-    "variance for all columns makes them random effects of groups of which a row has several."
-  ), paste(sprintf("as.character(%s)", v), collapse = ", "), paste(one, collapse = " + "), length(v))
-}
-
 # ---- terms with a bar ----
 
-has_bar <- function(a) any(vapply(a, function(x) head_name(x) %in% bars, NA))
-
-bar_of <- function(a) Find(function(x) head_name(x) %in% bars, a)
-
-bar_text <- function(a, bar = "|") {
-  x <- bar_of(a)
-  sprintf("%s %s %s", deparse_one(x[[2L]]), bar, deparse_one(x[[3L]]))
-}
+has_bar <- function(a) !is.null(bar_among(a))
 
 # The variable left of the bar, without `0 +` and factor(), and the group.
 bar_sides <- function(a) {
-  x <- bar_of(a)
+  x <- bar_among(a)
   pieces <- lapply(summands(x[[2L]]), `[[`, "expr")
   pieces <- Filter(function(e) !is.numeric(e), pieces)
   variable <- if (length(pieces)) pieces[[1L]] else quote(t)
@@ -94,51 +76,18 @@ bar_sides <- function(a) {
   list(variable = deparse_one(variable), group = deparse_one(x[[3L]]))
 }
 
-bar_ar1 <- function(v, a) sprintf("ar1(%s, by = %s)", bar_sides(a)$variable, bar_sides(a)$group)
-
 bar_process <- function(a, kernel) {
   sprintf("gp(%s, by = factor(%s), kernel = %s)", bar_sides(a)$variable, bar_sides(a)$group, kernel)
 }
 
-# One variance for the group and one for each level in it: all covariances within a group are the same.
-compound <- function(v, a) sprintf("(1 | %s) + (1 | %s:%s)", bar_sides(a)$group, bar_sides(a)$group,
-  bar_sides(a)$variable)
-
-# Effects with the covariance v A: A = L L', and the columns L[g, ] with independent N(0, v) have it.
-known_text <- function(group) sprintf("gp(L[as.character(%s), ], kernel = linear())", group)
-
-known_note <- function(matrix) {
-  function(v, a) {
-    written <- if (!is.null(a[["cov"]])) argument_text(a[["cov"]],
-      matrix) else if (length(v) > 1L) v[length(v)] else matrix
-    sprintf(paste(
-      "L <- t(chol(%s)), with the levels as row names, keeps the matrix: independent coefficients of the columns of L",
-      "have the covariance %s times one variance."
-    ), written, written)
-  }
-}
-
-# What may be right of a bar: (1 | gr(g, cov = A)), (1 | mm(g1, g2)), (1 | p | g) -> list(to, say), NULL if it is ours
+# (1 | p | g) -> list(to, say), NULL if it is ours
 foreign_bar <- function(bar) {
   left <- bar[[2L]]
-  right <- bar[[3L]]
-  sign <- head_name(bar)
-  if (head_name(left) %in% bars) {
-    return(list(from = "brms", to = sprintf("(%s %s %s)", deparse_one(left[[2L]]), head_name(left), deparse_one(right)),
-      say = sprintf(
-        "`%s` would tie effects of several formulas together, which are independent here.", deparse_one(left[[3L]])
-      )))
-  }
-  name <- any_head(right)
-  if (!name %in% c("gr", "mm")) return(NULL)
-  a <- as.list(right)[-1L]
-  v <- unnamed_text(a)
-  if (name == "mm") return(list(from = "brms", to = membership(v, a), say = membership_note(v, a)))
-  if (!is.null(a[["cov"]])) return(list(from = "brms", to = known_text(v[1L]), say = known_note("A")(v, a)))
-  if (!is.null(a[["by"]])) {
-    return(list(from = "brms", to = sprintf("iid(%s, by = %s, by_hyper = \"each\")", v[1L], deparse_one(a[["by"]]))))
-  }
-  list(from = "brms", to = sprintf("(%s %s %s)", deparse_one(left), sign, v[1L]))
+  if (!head_name(left) %in% bars) return(NULL)
+  right <- deparse_one(bar[[3L]])
+  list(from = "brms", to = sprintf("(%s %s %s)", deparse_one(left[[2L]]), head_name(left), right), say = sprintf(
+    "`%s` would tie effects of several formulas together, which are independent here.", deparse_one(left[[3L]])
+  ))
 }
 
 # ---- use ----
@@ -253,19 +202,19 @@ foreign_term <- function(expr, env, table) {
     to <- own_gp(expr)
     if (!identical(to, expr)) return(list(how = gp_difference(expr, to), to = deparse_one(to)))
   }
-  if (name %in% c("ar1", "rr") && has_bar(a)) {
+  if (name == "rr" && has_bar(a)) {
     # ours takes item | unit; theirs has `0 +` or factors
-    sides <- summands(bar_of(a)[[2L]])
-    if (name == "ar1") return(list(from = "glmmTMB", to = bar_ar1(character(), a)))
+    sides <- summands(bar_among(a)[[2L]])
     if (length(sides) < 2L && !other) return(NULL)
     d <- if (!is.null(a[["d"]])) deparse_one(a[["d"]]) else "2"
     return(list(from = "glmmTMB", to = sprintf("rr(%s | %s, d = %s)", bar_sides(a)$variable, bar_sides(a)$group, d)))
   }
-  if (other && name %in% term_words) {
+  if (other && (name %in% term_words || name %in% names(bar_words) && has_bar(a))) {
     expr[[1L]] <- as.name(name)
     if (package == "mgcv") return(list(how = "has the name of a package before it", to = deparse_one(expr)))
     return(list(from = package, to = deparse_one(expr)))
   }
+  if (name %in% names(bar_words) && has_bar(a)) return(NULL)
   entry <- table[[name]]
   if (is.null(entry) || entry$bar && !has_bar(a)) return(NULL)
   if (!entry$strict && !other && is_users_own(name, env)) return(NULL)
@@ -478,30 +427,20 @@ foreign_terms <- local({
     sar = term("brms", function(v, a) sprintf("gmrf(g, graph = %s, model = \"proper\")", first_of(v, "W")), paste(
       "A lag of the response is no prior of a latent field: neighbours are the proper model's, with rows numbered by g."
     )),
-    fcor = term("brms", function(v, a) known_text("g"), known_note("V")),
-    gr = term("brms", group), mm = term("brms", membership, membership_note),
+    fcor = term("brms", function(v, a) sprintf("equalto(0 + g | 1, %s)", first_of(v, "V")),
+      "g numbers the rows and columns of the matrix, which needs row names."),
+    gr = term("brms", group), mm = term("brms", function(v, a) sprintf("(1 | mm(%s))", paste(v, collapse = ", "))),
     mrf = term("mgcv", function(v, a) sprintf("gmrf(%s, graph = W)", first_of(v, "g"))),
     re = term("gamlss", group_of_formula), random = term("gamlss", group_of_formula),
-    cs = list(
-      from = "glmmTMB, brms or gamlss", to = function(v, a) if (has_bar(a)) compound(v, a) else first_of(v, "x"),
-      say = function(v, a) if (!has_bar(a)) paste(
-        "The effect is the same at all thresholds, as effects that differ between them are not available;",
-        sprintf("as a smooth write gp(%s).", first_of(v, "x"))
-      ), bar = FALSE, strict = FALSE
-    ),
-    us = structured(function(v, a) sprintf("(%s)", bar_text(a))),
-    diag = structured(function(v, a) sprintf("(%s)", bar_text(a, "||"))),
-    homdiag = structured(function(v, a) sprintf("iid(%s:%s)", bar_sides(a)$group, bar_sides(a)$variable)),
-    toep = structured(function(v, a) sprintf("(%s)", bar_text(a)),
-      "Correlations are free here, each its own; ar1(t, by = g) lets them fall with the distance in time."),
-    hetar1 = structured(bar_ar1, "The variance is the same at all times here."),
-    ou = structured(function(v, a) bar_process(a, "matern12()")),
+    cs = term("brms or gamlss", as_it_is, paste(
+      "The effect is the same at all thresholds, as effects that differ between them are not available; as a smooth write",
+      "gp(%s)."
+    )),
     Matern = term("spaMM", function(v, a) sprintf("spde(%s)", gsub(" \\+ ", ", ", bar_sides(a)$group)), bar = TRUE),
     adjacency = term("spaMM", function(v, a) sprintf("gmrf(%s, graph = W)", bar_sides(a)$group), bar = TRUE),
     AR1 = term("spaMM", function(v, a) sprintf("ar1(%s)", bar_sides(a)$group), bar = TRUE),
-    corrMatrix = term("spaMM", function(v, a) known_text(bar_sides(a)$group), known_note("A"), bar = TRUE),
-    propto = structured(function(v, a) known_text(bar_sides(a)$variable), known_note("A")),
-    equalto = structured(function(v, a) known_text(bar_sides(a)$variable), known_note("V"))
+    corrMatrix = term("spaMM", function(v, a) sprintf("(1 | gr(%s, cov = A))", bar_sides(a)$group),
+      "A is the matrix that spaMM has as corrMatrix, with the levels as row names.", bar = TRUE)
   ), lapply(c(exp = "matern12()", gau = "se()", mat = "matern32()"), function(kernel) {
     structured(function(v, a) bar_process(a, kernel))
   }))

@@ -59,17 +59,20 @@ sort_summands <- function(pieces, env) {
   for (piece in pieces) {
     expr <- piece$expr
     head <- head_name(expr)
-    bar <- head == "(" && head_name(expr[[2L]]) %in% bars
+    of_groups <- bar_terms(expr, env)
+    bar <- !is.null(of_groups)
     if (bar || head %in% term_words) {
       if (piece$sign < 0) {
         stop_galvi("formula", sprintf(
           "`- %s`: terms cannot be subtracted; leave the term out.", deparse_one(expr)
         ))
       }
-      for (call in if (bar) random_terms(expr[[2L]]) else list(expr)) {
-        name <- if (head_name(call) %in% bars) "|" else head_name(call)
+      for (call in if (bar) of_groups else list(expr)) {
+        name <- head_name(call)
+        if (name %in% bars || has_bar_word(call)) name <- "|"
         spec <- parse_term(new_spec(name), call, env)
-        spec$bar <- bar
+        spec$bar <- bar && term_can(spec, "grouped")
+        if (bar && name == "gp") spec$written <- deparse_one(expr)
         out$specs[[length(out$specs) + 1L]] <- spec
       }
     } else if (head == "offset" && piece$sign > 0) {

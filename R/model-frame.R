@@ -22,11 +22,14 @@ frame_terms <- function(parsed) {
   )
 }
 
-# Variables that keep levels without observations: times of random walks, because each level is a step.
+# Variables that keep levels without observations: times of random walks and of ordered effects with one standard
+# deviation, because each level is a step.
 step_factors <- function(parsed) {
   specs <- single_specs(all_specs(parsed))
   walks <- which_can(specs, "steps")
-  setdiff(input_names(specs[walks]), c(input_names(specs[!walks]), fixed_names(parsed)))
+  effects <- unlist(lapply(specs, function(spec) if (has_steps(spec)) setdiff(spec$variables, spec$inputs)))
+  steps <- c(input_names(specs[walks]), vapply(effects, variable_name, ""))
+  setdiff(steps, c(input_names(specs[!walks]), fixed_names(parsed)))
 }
 
 #' What belongs to each predictor, of parsed formulas or of a fit's design; the first is the response's

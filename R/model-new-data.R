@@ -278,7 +278,7 @@ without_effects <- function(rows, kept, n, spec = NULL) {
     rows$weight <- weights_without(rows$weight, axes, kept)
     return(rows)
   }
-  rows$node[, !kept] <- 0L
+  rows$node[, !rep_len(kept, ncol(rows$node))] <- 0L
   rows
 }
 

@@ -202,9 +202,12 @@ plain_text <- function(x) gsub("[[:space:]]", "", x)
 # One text for each way to write a term: (1|g), (1 | g) and iid(g); (x | g) and (1 + x | g).
 plain_term <- function(text) {
   expr <- tryCatch(str2lang(text), error = function(e) NULL)
-  bar <- if (head_name(expr) == "(") expr[[2L]]
+  # a structure has the name of its bar
+  bar <- if (head_name(expr) == "(") expr[[2L]] else if (has_bar_word(expr) &&
+    head_name(expr) %in% names(structure_words)) bar_argument(expr)
   if (!head_name(bar) %in% bars) return(plain_text(if (is.null(expr)) text else deparse_one(expr)))
-  if (is_intercept(bar[[2L]])) return(plain_text(sprintf("iid(%s)", deparse_one(bar[[3L]]))))
+  own <- if (is_intercept(bar[[2L]])) iid_call(bar[[3L]])
+  if (!is.null(own)) return(plain_text(deparse_one(own)))
   effects <- tryCatch(term_effects(stats::terms(stats::as.formula(call("~", bar[[2L]])))), error = function(e) {
     deparse_one(bar[[2L]])
   })

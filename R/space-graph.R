@@ -96,28 +96,30 @@ check_edges <- function(parts) {
 
 # ---- one function per kind of graph -> list(n, names or NULL, i, j, weight), both directions ----
 
-check_square <- function(shape) {
+# arg, of: the argument that a matrix comes from and what its rows are, as messages name them.
+
+check_square <- function(shape, arg, of) {
   if (shape[1L] == shape[2L]) return(invisible())
   stop_galvi("argument", sprintf(
-    "`graph` must be a square matrix, a row and a column per node, not %d x %d.", shape[1L], shape[2L]
+    "`%s` must be a square matrix, a row and a column per %s, not %d x %d.", arg, of, shape[1L], shape[2L]
   ))
 }
 
 # Names of rows or, without them, of columns; both must agree.
-matrix_names <- function(dimnames) {
+matrix_names <- function(dimnames, arg) {
   rows <- dimnames[[1L]]
   columns <- dimnames[[2L]]
   if (!is.null(rows) && !is.null(columns) && !identical(rows, columns)) {
-    stop_galvi("argument", "`graph` must have the same row names and column names, in the same order.")
+    stop_galvi("argument", sprintf("`%s` must have the same row names and column names, in the same order.", arg))
   }
   if (is.null(rows)) columns else rows
 }
 
-graph_of_matrix <- function(graph) {
-  check_square(dim(graph))
+graph_of_matrix <- function(graph, arg = "graph", of = "node") {
+  check_square(dim(graph), arg, of)
   edge <- which(is.na(graph) | graph != 0)
   list(
-    n = nrow(graph), names = matrix_names(dimnames(graph)), i = row(graph)[edge], j = col(graph)[edge],
+    n = nrow(graph), names = matrix_names(dimnames(graph), arg), i = row(graph)[edge], j = col(graph)[edge],
     weight = as.numeric(graph[edge])
   )
 }
@@ -127,10 +129,10 @@ sparse_class <- "^[dln][gst][CTR]Matrix$"
 
 is_sparse_matrix <- function(x) isS4(x) && grepl(sparse_class, class(x)[1L])
 
-graph_of_sparse <- function(graph) {
+graph_of_sparse <- function(graph, arg = "graph", of = "node") {
   slot <- function(name) attr(graph, name)
   shape <- slot("Dim")
-  check_square(shape)
+  check_square(shape, arg, of)
   # which kind: general, symmetric (one triangle is stored) or triangular; by columns, triplets or rows
   kind <- strsplit(class(graph)[1L], "")[[1L]]
   expand <- function(p) rep(seq_along(p[-1L]), diff(p))
@@ -157,7 +159,7 @@ graph_of_sparse <- function(graph) {
   # one of a symmetric matrix is enough
   if (kind[2L] == "s" && is.null(names[[1L]])) names <- names[2L]
   list(
-    n = shape[1L], names = if (kind[2L] == "s") names[[1L]] else matrix_names(names), i = i, j = j,
+    n = shape[1L], names = if (kind[2L] == "s") names[[1L]] else matrix_names(names, arg), i = i, j = j,
     weight = weight
   )
 }

@@ -45,25 +45,28 @@ add_up <- function(i, j, x) {
 # list(model; size, more; precision: list of triplets; constraints: triplets with as many columns as pins;
 # pins; basis: (size + more) x r, directions of the null space with their own prior)
 
-iid_structure <- function(n, more = 0L) {
-  list(model = "iid", size = n, more = more, precision = list(diagonal_triplets(rep(1, n + more))))
+#' @param known The lower triangle of a known precision; NULL for independent groups.
+#' @noRd
+iid_structure <- function(n, more = 0L, known = NULL) {
+  if (is.null(known)) known <- diagonal_triplets(rep(1, n + more))
+  list(model = "iid", size = n, more = more, precision = list(known))
 }
 
-#' q effects of each of n groups, node (j - 1) q + k for effect k of group j: precision I (x) Omega, a part for each
-#' entry of Omega's upper triangle (src/prior/field_models.cpp), or for each effect where they are independent
+#' q effects of each of n groups, node (j - 1) q + k for effect k of group j: precision P (x) Omega, a part for each of
+#' the pairs a <= b of entries of Omega (src/prior/effect_blocks.h)
+#' @param known The lower triangle of P; NULL for independent groups.
 #' @noRd
-slope_blocks <- function(n, q, correlated) {
-  first <- (seq_len(n) - 1L) * q
-  entry <- function(a, b) triplets(first + b, first + a, rep(1, n))
-  pairs <- if (correlated) {
-    cbind(sequence(seq_len(q)), rep(seq_len(q), seq_len(q)))
-  } else {
-    cbind(seq_len(q), seq_len(q))
+effect_blocks <- function(n, q, pairs, known = NULL) {
+  if (is.null(known)) known <- diagonal_triplets(rep(1, n))
+  off <- known$i != known$j
+  node <- function(group, effect) (group - 1L) * q + effect
+  entry <- function(a, b) {
+    if (a == b) return(triplets(node(known$i, a), node(known$j, a), known$x))
+    triplets(
+      c(node(known$i, b), node(known$i[off], a)), c(node(known$j, a), node(known$j[off], b)), c(known$x, known$x[off])
+    )
   }
-  list(
-    model = if (correlated) "unstructured" else "diagonal", size = n * q, more = 0L,
-    precision = Map(entry, pairs[, 1L], pairs[, 2L])
-  )
+  list(size = n * q, more = 0L, precision = Map(entry, pairs[, 1L], pairs[, 2L]))
 }
 
 #' The intrinsic CAR field of a graph. A node without neighbours is N(0, variance).

@@ -336,6 +336,7 @@ design_term.gp_term <- function(spec, frame, context) {
   })
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
   check_time_values(spec)
+  check_numeric_time(spec, frame)
   block <- input_block(spec, frame)
   spec$variable <- block$variable
   spec$input_names <- block$names

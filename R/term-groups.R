@@ -10,7 +10,8 @@ new_variances <- function(part, hyper) {
   root <- group_scale(part$spec, hyper)
   for (a in seq_len(ncol(weight))) for (b in seq_len(ncol(weight))) {
     product <- weight[, a] * weight[, b]
-    used <- which(product != 0)
+    if (!is.null(part$scale)) product <- product * part$scale[, a]
+    used <- which(product != 0 & part$group[, a] == part$group[, b])
     for (e in unique(part$effect[used, a])) for (f in unique(part$effect[used, b])) {
       own <- used[part$effect[used, a] == e & part$effect[used, b] == f]
       variance[own, ] <- variance[own, ] + outer(product[own], root(e, f))
@@ -20,15 +21,22 @@ new_variances <- function(part, hyper) {
 }
 
 #' A term's effects of a group, as sums of its nodes in rows: list(spec, group, effect: which effect, or copy, each
-#' node is; weight: n x h)
+#' node is; weight: n x h; scale: the variance of the group at variance one, NULL without a known matrix)
+#' @param own With a known matrix: have the groups of the rows their own variances? Else they stand for any group, and
+#'   have the mean of the levels' variances.
 #' @noRd
-group_part <- function(spec, row) {
+group_part <- function(spec, row, own = FALSE) {
   node <- as.matrix(row$node)
   slopes <- spec$type %in% bars
   size <- if (slopes) length(spec$columns) else count_nodes(spec)
+  level <- if (slopes) (node - 1L) %/% size + 1L else (node - 1L) %% size + 1L
   list(
-    spec = spec, group = 1L + 0L * node, effect = if (slopes) (node - 1L) %% size + 1L else (node - 1L) %/% size + 1L,
-    weight = matrix(or_else(row$weight, 1), nrow(node), ncol(node))
+    spec = spec, group = if (slopes) level else 1L + 0L * node,
+    effect = if (slopes) (node - 1L) %% size + 1L else (node - 1L) %/% size + 1L,
+    weight = matrix(or_else(row$weight, 1), nrow(node), ncol(node)),
+    scale = if (!is.null(spec$known)) {
+      if (own) known_variances(spec, level) else 0 * level + mean(spec$known$variance)
+    }
   )
 }
 
@@ -38,24 +46,32 @@ group_part <- function(spec, row) {
 part_variances <- function(part, hyper) {
   if (part$spec$type %in% bars) return(new_variances(part, hyper))
   at <- rep_len(part$spec$hyper$variance, copies_of(part$spec))[part$effect[, 1L]]
-  part$weight[, 1L]^2 * t(hyper[, at, drop = FALSE])
+  or_else(part$scale, part$weight * 0 + 1)[, 1L] * part$weight[, 1L]^2 * t(hyper[, at, drop = FALSE])
 }
 
 #' Prior covariances of a group's effects: function(e, f) -> S numbers
 #' @noRd
 group_scale <- function(spec, hyper) {
-  if (!spec$type %in% bars) return(function(e, f) hyper[, spec$hyper$variance[1L]])
-  function(e, f) {
-    sds <- hyper[, spec$hyper$sd[e]] * hyper[, spec$hyper$sd[f]]
-    if (e == f) return(sds)
-    if (!length(spec$hyper$cor)) return(0 * sds)
-    pairs <- correlation_pairs(length(spec$columns))
-    sds * hyper[, spec$hyper$cor[which(pairs[, "column"] == min(e, f) & pairs[, "row"] == max(e, f))]]
+  if (!spec$type %in% bars) {
+    at <- rep_len(spec$hyper$variance, copies_of(spec))
+    return(function(e, f) if (e == f) hyper[, at[e]] else 0 * hyper[, 1L])
   }
+  # the structure's correlations are those that users see; sds and axes stay as the table has them
+  changes <- Filter(function(change) !is.null(change$structure), field_changes(slopes_changes(spec)))
+  shown <- reported_values(hyper, changes)
+  sds <- effect_sds(spec, hyper)
+  correlation <- effect_correlation(spec, shown)
+  function(e, f) sds[, e] * sds[, f] * correlation(e, f)
+}
+
+# What field_changes() reads of a field.
+slopes_changes <- function(spec) {
+  list(structure = spec$structure, hyper = spec$hyper, copies = effect_sets(spec),
+    effects = length(spec$columns) %/% effect_sets(spec))
 }
 
 part_rows <- function(part, at) {
-  own <- c("group", "effect", "weight")
+  own <- intersect(c("group", "effect", "weight", "scale"), names(Filter(Negate(is.null), part)))
   part[own] <- lapply(part[own], function(x) x[at, , drop = FALSE])
   part
 }

@@ -29,10 +29,12 @@
 #' @param by_hyper For a factor `by`: `"shared"` (the default) for common hyperparameters, or `"each"` for one set per
 #'   level, with names such as `iid(g, by = f)[a].variance` for level a. A value or prior given to the term applies to
 #'   all levels.
+#' @param cov,precision A known covariance matrix of the levels of `g`, or its inverse, which the variance multiplies or
+#'   divides: see Groups in [random-slopes]. `iid(g, cov = A)` is `(1 | gr(g, cov = A))`.
 #' @return No value. The term is only valid inside a formula.
 #' @section Errors:
 #' `galvi_error_formula` if the term is called outside a formula or without its variable, `galvi_error_argument` if an
-#' argument is not as described, `galvi_error_data` if the variable has the wrong type or only one level.
+#' argument is not as described or a known matrix is not symmetric and positive definite, `galvi_error_data` if the variable has the wrong type or only one level.
 #' @seealso [random-slopes] for correlated intercepts and slopes.
 #' @family terms
 #' @examples
@@ -46,12 +48,23 @@
 #' # overdispersed counts: a random effect for each observation
 #' galvi(count ~ spray + iid(id), data = transform(InsectSprays, id = 1:72), family = poisson())
 #' @export
-iid <- function(g, variance = 1, by = NULL, by_hyper = c("shared", "each")) {
+iid <- function(g, variance = 1, by = NULL, by_hyper = c("shared", "each"), cov = NULL, precision = NULL) {
   stop_term("iid", "y ~ x + iid(g)")
 }
 
 #' @export
+finish_field.iid_term <- function(spec, env) {
+  spec$known <- read_known(spec$arguments, env)
+  spec
+}
+
+#' @export
 learn_field.iid_term <- function(spec, x, name) {
+  if (!is.null(spec$known)) {
+    check_known_groups(spec, x, name)
+    spec$levels <- spec$known$levels
+    return(spec)
+  }
   spec <- learn_groups(spec, x, name)
   check_groups_differ(spec, name)
   spec
@@ -63,7 +76,10 @@ learn_groups <- function(spec, x, name) {
 }
 
 #' @export
-find_nodes.iid_term <- function(spec, x, name) find_groups(spec, x)
+find_nodes.iid_term <- function(spec, x, name) {
+  if (!is.null(spec$known)) check_known_groups(spec, x, name)
+  find_groups(spec, x)
+}
 
 # New levels come after the known ones, each once.
 find_groups <- function(spec, x) {
@@ -73,7 +89,7 @@ find_groups <- function(spec, x) {
 }
 
 #' @export
-field_structure.iid_term <- function(spec, more = 0L) iid_structure(length(spec$levels), more)
+field_structure.iid_term <- function(spec, more = 0L) iid_structure(length(spec$levels), more, spec$known$precision)
 #' @export
 count_nodes.iid_term <- function(spec) length(spec$levels)
 #' @export

@@ -1,11 +1,13 @@
 # Standard deviations and correlations of (1 + x | g): their names, starts and priors.
 
 #' What users gave as `sd` or `cor`: the term's own entry, or that of all such terms
-#' @return list(given: is there one?, value)
+#' @return list(given: is there one?, value; own: is it the term's own?)
 #' @noRd
 group_prior <- function(context, label, what) {
   for (entries in list(context$group_prior[[label]], context$group_prior)) {
-    if (what %in% names(entries)) return(list(given = TRUE, value = entries[[what]]))
+    if (what %in% names(entries)) {
+      return(list(given = TRUE, value = entries[[what]], own = identical(entries, context$group_prior[[label]])))
+    }
   }
   list(given = FALSE, value = NULL)
 }
@@ -13,7 +15,8 @@ group_prior <- function(context, label, what) {
 # Registers them; -> their positions, named as C++ knows them.
 slopes_hyper <- function(spec, W, context) {
   check_group_prior(context$group_prior[[spec$label]], spec$label)
-  facts <- core_facts$field[[spec$model]]
+  structure <- effect_structures[[spec$structure]]
+  facts <- core_facts$field[[structure$model]]
   add <- function(parameter, entry, what, transform, unit = 1, weak = NULL) {
     fact <- facts[facts$name == what, ]
     range <- range(unit) * c(fact$lower, fact$upper)
@@ -22,22 +25,32 @@ slopes_hyper <- function(spec, W, context) {
   }
   # an effect of this size moves the linear predictor by as much as the response varies
   unit <- sqrt(context$default_variance) / sqrt(colMeans(W^2))
+  unit[!is.finite(unit)] <- max(unit[is.finite(unit)])
+  names <- if (spec$hom) "sd" else paste0("sd.", spec$columns)
+  unit <- if (spec$hom) mean(unit) else rep_len(unit, length(names))
   given <- slope_sds(spec, group_prior(context, spec$label, "sd")$value)
-  sd <- vapply(seq_along(spec$columns), function(k) {
+  sd <- vapply(seq_along(names), function(k) {
     default <- if (context$held) 1 else unit[k]
-    entry <- as_parameter(cut_at_zero(given[[k]]), sprintf("sd of %s", spec$columns[k]), learn(default), number = "hold",
-      variance = FALSE, sd = TRUE)
-    add(paste0("sd.", spec$columns[k]), entry, "sd", "log", c(unit[k], entry$value),
+    entry <- as_parameter(cut_at_zero(given[[k]]), sprintf("sd of %s", c(spec$columns, "all effects")[if (spec$hom) {
+      length(spec$columns) + 1L
+    } else k]), learn(default), number = "hold", variance = FALSE, sd = TRUE)
+    add(names[k], entry, "sd", "log", c(unit[k], entry$value),
       list(type = "half_normal", sd = 10 * unit[k], quantity = "sd"))
   }, 1L)
-  if (spec$model == "diagonal") return(list(sd = sd))
+  names <- structure$cor(spec$own_columns)
+  if (!length(names)) return(list(sd = sd))
   cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"))
-  names <- correlation_names(spec$columns)
-  uniform <- slope_correlations(spec, list(given = TRUE, value = lkj(1)))$prior
+  sets <- effect_sets(spec)
+  matrix <- spec$structure == "us"
+  uniform <- if (matrix) slope_correlations(spec, list(given = TRUE, value = lkj(1)))$prior
+  if (sets > 1L) names <- paste0(rep(names, sets), ":", variable_name(spec$split), rep(spec$split_levels,
+    each = length(names)))
+  m <- length(names) %/% sets
   list(sd = sd, cor = vapply(seq_along(names), function(i) {
-    entry <- list(value = cor$value[i], learned = cor$learned, prior = cor$prior[[i]])
-    # the first is its own partial correlation
-    add(paste0("cor.", names[i]), entry, "cor", if (i == 1L) "atanh" else "partial", weak = uniform[[i]])
+    own <- (i - 1L) %% m + 1L
+    entry <- list(value = cor$value[own], learned = cor$learned, prior = cor$prior[[own]])
+    # of a matrix the first is its own partial correlation
+    add(names[i], entry, "cor", if (matrix && own > 1L) "partial" else "atanh", weak = uniform[[own]])
   }, 1L))
 }
 
@@ -55,10 +68,11 @@ correlation_names <- function(columns) {
 #' A list with what was given for the standard deviation of every effect
 #' @noRd
 slope_sds <- function(spec, given) {
-  q <- length(spec$columns)
+  q <- if (spec$hom) 1L else length(spec$columns)
   if (is.list(given) && !is_value(given)) {
-    check_known_entries(given, c(spec$columns, "default"), sprintf("the sd of %s", spec$label))
-    return(lapply(spec$columns, function(column) {
+    columns <- if (spec$hom) "default" else spec$columns
+    check_known_entries(given, c(columns, "default"), sprintf("the sd of %s", spec$label))
+    return(lapply(columns, function(column) {
       if (column %in% names(given)) given[[column]] else given[["default"]]
     }))
   }
@@ -91,19 +105,26 @@ check_group_prior <- function(given, label) {
   check_known_entries(given, c("sd", "cor"), label)
 }
 
-#' @return list(value, learned, prior: a list), for every correlation
+#' @return list(value: as the table has it, learned, prior: a list), for every correlation of one set of effects
 #' @noRd
 slope_correlations <- function(spec, prior) {
-  pairs <- correlation_pairs(length(spec$columns))
-  m <- nrow(pairs)
+  structure <- effect_structures[[spec$structure]]
+  q <- length(spec$own_columns)
+  m <- length(structure$cor(spec$own_columns))
   given <- prior$value
+  matrix <- spec$structure == "us"
   refuse <- function(what) {
-    stop_galvi("prior", sprintf("The correlations of %s must be lkj(), NULL or fixed(), not %s.", spec$label, what))
+    stop_galvi("prior", sprintf("The correlations of %s must be %sNULL or fixed(), not %s.", spec$label,
+      if (matrix) "lkj(), " else "", what))
   }
-  if (is.null(given)) return(list(value = numeric(m), learned = TRUE, prior = vector("list", m)))
+  in_table <- function(cor) if (is.null(structure$numbers)) cor else drop(structure$numbers(rbind(cor), q))
+  if (is.null(given) || inherits(given, "galvi_lkj") && !matrix && !isTRUE(prior$own)) {
+    return(list(value = in_table(numeric(m)), learned = TRUE, prior = vector("list", m)))
+  }
   if (inherits(given, "galvi_lkj")) {
+    if (!matrix) refuse("lkj(), which is a prior of unstructured correlations")
     # of a partial correlation in column j, see src/hyper/prior_density.cpp
-    spare <- (length(spec$columns) - 1L - pairs[, "column"]) / 2
+    spare <- (q - 1L - correlation_pairs(q)[, "column"]) / 2
     return(list(value = numeric(m), learned = TRUE, prior = lapply(given$eta + spare, function(shape) {
       list(type = given$type, shape = shape, eta = given$eta)
     })))
@@ -112,9 +133,10 @@ slope_correlations <- function(spec, prior) {
   if (is.null(value)) refuse(if (is_value(given)) format(given) else describe(given))
   if (length(value) == 1L && value == 0) value <- numeric(m)
   if (length(value) != m) refuse(sprintf("%d numbers for %d correlations", length(value), m))
-  partial <- transform_arguments(rep(c("atanh", "partial"), c(1L, m - 1L)), as.numeric(value))
+  value <- in_table(as.numeric(value))
+  partial <- transform_arguments(rep(c("atanh", if (matrix) "partial" else "atanh"), c(1L, m - 1L)), value)
   if (anyNA(partial) || any(abs(partial) >= 1)) refuse("numbers that do not make a correlation matrix")
-  list(value = as.numeric(value), learned = FALSE, prior = vector("list", m))
+  list(value = value, learned = FALSE, prior = vector("list", m))
 }
 
 # Effects of (1 + x | g) are computed on orthogonal axes, and reported for the columns as they were typed.
@@ -140,7 +162,7 @@ effect_axes <- function(W) {
 #' Are the standard deviations and correlations of a term left open? A prior is that of what is printed.
 #' @noRd
 is_open_covariance <- function(spec, context) {
-  spec$model == "unstructured" && is.null(group_prior(context, spec$label, "sd")$value) &&
+  spec$structure == "us" && is.null(spec$split) && is.null(group_prior(context, spec$label, "sd")$value) &&
     is.null(group_prior(context, spec$label, "cor")$value)
 }
 
@@ -149,16 +171,21 @@ on_axes <- function(W, spec) if (is.null(spec$axes)) W else W %*% spec$axes
 #' The weights of a row's nodes without some effects
 #' @noRd
 weights_without <- function(weight, axes, kept) {
-  (weight %*% solve(axes))[, kept, drop = FALSE] %*% axes[kept, , drop = FALSE]
+  q <- nrow(axes)
+  for (first in (seq_len(ncol(weight) %/% q) - 1L) * q) {
+    own <- first + seq_len(q)
+    weight[, own] <- (weight[, own, drop = FALSE] %*% solve(axes))[, kept, drop = FALSE] %*% axes[kept, , drop = FALSE]
+  }
+  weight
 }
 
 # ---- what is reported ----
 
-#' The axes in a list of terms: list(sd, cor: positions in the table; axes), each once
+#' What differs between the table and what users see, in a list of terms: list(sd, cor: positions in the table; axes),
+#' or list(cor, structure, effects) where correlations are functions of the numbers in the table; each once
 #' @noRd
 term_axes <- function(terms) {
-  fields <- Filter(function(field) !is.null(field$axes), lapply(terms, `[[`, "field"))
-  unique(lapply(fields, function(field) list(sd = field$hyper$sd, cor = field$hyper$cor, axes = field$axes)))
+  unique(do.call(c, c(list(list()), unname(lapply(terms, function(term) unname(field_changes(term$field)))))))
 }
 
 model_axes <- function(core) {
@@ -174,16 +201,26 @@ reported_positions <- function(core) unlist(lapply(model_axes(core), `[`, c("sd"
 #' @noRd
 reported_hyper <- function(core, values) reported_values(values, model_axes(core))
 
-reported_values <- function(values, changes) change_axes(values, changes, identity)
+reported_values <- function(values, changes) changed_values(values, changes, "shown", identity)
 
 #' ... and back
 #' @noRd
-internal_hyper <- function(values, changes) change_axes(values, changes, solve)
+internal_hyper <- function(values, changes) changed_values(values, changes, "numbers", solve)
+
+changed_values <- function(values, changes, what, of) {
+  structured <- vapply(changes, function(change) !is.null(change$structure), NA)
+  x <- if (is.matrix(values)) values else matrix(values, 1L)
+  for (change in changes[structured]) {
+    cor <- x[, change$cor, drop = FALSE]
+    x[, change$cor] <- effect_structures[[change$structure]][[what]](cor, change$effects)
+  }
+  x <- change_axes(x, changes[!structured], of)
+  if (is.matrix(values)) x else x[1L, ]
+}
 
 #' sd and cor of u = A v from those of v, A = of(axes):   S_ab = sum_jk A_aj A_bk s_j s_k R_jk
 #' @noRd
-change_axes <- function(values, changes, of) {
-  x <- if (is.matrix(values)) values else matrix(values, 1L)
+change_axes <- function(x, changes, of) {
   for (change in changes) {
     A <- of(change$axes)
     q <- nrow(A)
@@ -208,7 +245,7 @@ change_axes <- function(values, changes, of) {
     x[, change$sd] <- sd
     x[, change$cor] <- cor
   }
-  if (is.matrix(values)) x else x[1L, ]
+  x
 }
 
 # A correlation this close to one cannot be told from it.
@@ -223,7 +260,9 @@ reported_bounds <- function(core, values, at_bound) {
   reported <- reported_hyper(core, values)
   for (change in model_axes(core)) {
     own <- c(change$sd, change$cor)
-    if (!any(at_bound[own])) next
+    # of a structure the correlations are at limits together
+    if (!is.null(change$structure)) at_bound[own] <- any(at_bound[own])
+    if (!any(at_bound[own]) || !is.null(change$structure)) next
     # alone on its axis an effect is this large at the end of its range
     least <- abs(diag(change$axes)) * core$hyper$lower[change$sd]
     zero <- reported[change$sd] <= 3 * least

@@ -14,7 +14,9 @@
 #' * `(0 + x | g)`: a random slope without a random intercept;
 #' * `(0 + f | g)`: an effect for each level of the factor `f`, correlated;
 #' * `(1 | a/b)`: nested groups, the same as `(1 | a) + (1 | a:b)`;
-#' * `(1 | a:b)`: a group for each combination of `a` and `b`.
+#' * `(1 | a:b)`: a group for each combination of `a` and `b`;
+#' * `us()`, `diag()`, `cs()`, `ar1()`, `toep()` of `(0 + f | g)` and `ou(t | g)`: see Covariance structures;
+#' * `(x | gr(g, cov = A))`, `(x | gr(g, by = f))` and `(1 | mm(g1, g2))`: see Groups.
 #'
 #' The q effects of a group are N(0, S), independent between groups. The standard deviations and correlations of S are
 #' hyperparameters with names such as `(1 + x | g).sd.x` and `(1 + x | g).cor.(Intercept).x`. [VarCorr()][VarCorr.galvi]
@@ -32,6 +34,57 @@
 #' `"at bound"`. The weak priors of the joint posterior ([galvi()]) are those of the effects on the orthogonal axes. A
 #' prior, such as `prior = list(cor = lkj(2))`, keeps correlations inside.
 #'
+#' @section Covariance structures:
+#' A function around the bar gives S = D R D a structure, with D the diagonal matrix of standard deviations, in the
+#' notation of glmmTMB and of lme4 since version 2.0:
+#'
+#' | term | R | `hom` |
+#' |:--|:--|:--|
+#' | `us(0 + f \| g)` | unstructured, the same as `(0 + f \| g)` | |
+#' | `diag(0 + f \| g)` | no correlations, the same as `(0 + f \|\| g)` | FALSE |
+#' | `cs(0 + f \| g)` | compound symmetry: one correlation, above -1 / (q - 1) | FALSE |
+#' | `ar1(0 + f \| g)` | correlation^\|i - j\| of levels i and j of the factor f, in their order | TRUE |
+#' | `toep(0 + f \| g)` | Toeplitz: a correlation for each distance \|i - j\| | FALSE |
+#'
+#' With `hom = TRUE` all effects of a group have one standard deviation, with `hom = FALSE` each its own; the table has
+#' the defaults. `homdiag()`, `homcs()`, `hetar1()` and `homtoep()` are glmmTMB's names of the other choices. `ar1()` and
+#' `toep()` need a factor, whose levels are equally spaced steps: levels without observations count as steps where
+#' `hom = TRUE` and the factor is not a fixed effect too. Without a bar `ar1(t)` is the process of [ar1()].
+#'
+#' `ou(t | g)` is an Ornstein-Uhlenbeck process of the numeric time `t` for each group, with the covariance
+#' `variance * exp(-distance / lengthscale)`. It is the same as `gp(t, by = factor(g), by_hyper = "shared", center =
+#' FALSE, kernel = matern12())`, and is printed so: see [gp()].
+#'
+#' Standard deviations and correlations are named by the bar: `(0 + f | g).sd.f1`, or `(0 + f | g).sd` if they are all the
+#' same; `(0 + f | g).cor`, or `(0 + f | g).cor.1`, `.cor.2`, .. at distances 1, 2, .. in `toep()`.
+#'
+#' **Repeated measures without residual noise.** With `family = galvi_family("gaussian", variance = fixed(0))` and one
+#' observation of each level in a group, S is the covariance of the observations: `us(0 + visit | id)` is the model of
+#' `nlme::gls()` with `corSymm` and `varIdent`, of package mmrm, and of glmmTMB with `dispformula = ~ 0`. The computations
+#' need noise: 1e-5 of the variance of the response is taken out of S and shown as the (fixed) variance of the noise. The
+#' model of the response is that without noise, as the sum of both is S. So the smallest eigenvalue of S must be larger
+#' than this, which strongly correlated visits of a response with a large trend may violate: subtract the trend first.
+#'
+#' @section Groups:
+#' Functions right of the bar say more about the groups, as in brms:
+#'
+#' * `gr(g, cov = A)`: the effects of groups have the known covariance A, such as one of species by their phylogeny or of
+#'   animals by their relationship, and with several effects of a group the covariance of all is S (x) A. A is a
+#'   symmetric positive definite matrix, of base R or of package Matrix, found in the environment of the formula; its
+#'   row names are the levels of `g`. Levels of A without rows are predicted, and a level that A lacks is an error. A is
+#'   used as given: `ape::vcv(tree)` has the height of the tree on its diagonal, which divides the variance. A singular
+#'   matrix is refused: levels with the same rows can be merged, or the diagonal increased.
+#' * `gr(g, precision = Q)`: the same by the inverse of A, which is sparse for pedigrees (MCMCglmm's `ginverse`). `cov` is
+#'   for up to 2,000 levels that depend on one another, a sparse `precision` for 100,000 and more.
+#' * `gr(g, by = f)`: standard deviations and correlations of their own for the groups of each level of the factor `f`.
+#' * `mm(g1, g2, weights = cbind(w1, w2), scale = TRUE)`: multi-membership. A row has the weighted sum of the effects of
+#'   several groups, which are levels of `g1`, `g2`, .. together. The weights are equal by default, and `scale = TRUE`
+#'   scales those of a row to sum one. A group may be NA where its weight is zero.
+#'
+#' `propto(0 + g | 1, A)` is glmmTMB's way to write `(1 | gr(g, cov = A))`, and `equalto(0 + obs | 1, V)` fixes the
+#' variance at 1, as in a meta-analysis with known covariances V of its estimates.
+#'
+#' @section Restricted likelihood:
 #' With flat priors on the fixed effects, a gaussian response and no other prior, the log marginal likelihood
 #' is the restricted log likelihood, and the estimates are the REML estimates of lme4.
 #'
@@ -46,15 +99,24 @@
 #' * `cor`: the prior of the correlation matrix R, none by default. `lkj(eta)` has density proportional to
 #'   `det(R)^(eta - 1)` (Lewandowski, Kurowicka and Joe, 2009): uniform for eta = 1, shrinking correlations towards
 #'   zero for eta > 1. NULL stands for no prior, and `fixed()` fixes all correlations, given row by row of the lower
-#'   triangle of R.
+#'   triangle of R. Those of `cs()`, `ar1()` and `toep()` have no prior, so that `cor = lkj(2)` for all terms passes them
+#'   by; `fixed()` fixes them, one number or one for each distance.
 #'
 #' @section Errors:
 #' `galvi_error_formula` if the term is not as in this list, or if two terms have the same effect of the same group;
-#' `galvi_error_data` if a group has one level only or the effects are linearly dependent; `galvi_error_prior` if a
-#' prior is not as described.
+#' `galvi_error_data` if a group has one level only, the effects are linearly dependent, `ar1()` or `toep()` is not of a
+#' factor, a level is not in the known matrix, or weights are not as described; `galvi_error_argument` if a known matrix
+#' is not square, symmetric, positive definite and named; `galvi_error_size` if it has too many levels for a dense
+#' inverse; `galvi_error_prior` if a prior is not as described.
 #' @references
 #' Bates, D., Maechler, M., Bolker, B. and Walker, S. (2015). Fitting linear mixed-effects models using lme4. *Journal
 #' of Statistical Software* 67(1), 1-48.
+#'
+#' Barndorff-Nielsen, O. and Schou, G. (1973). On the parametrization of autoregressive models by partial
+#' autocorrelations. *Journal of Multivariate Analysis* 3, 408-419.
+#'
+#' Henderson, C. R. (1976). A simple method for computing the inverse of a numerator relationship matrix used in
+#' prediction of breeding values. *Biometrics* 32, 69-83.
 #'
 #' Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines and extended
 #' onion method. *Journal of Multivariate Analysis* 100, 1989-2001.
@@ -69,13 +131,27 @@
 #' new <- data.frame(Time = c(0, 10, 20), Chick = "new")
 #' predict(fit, new, re_formula = NA, interval = "credible")
 #' predict(fit, new, interval = "credible")
+#'
+#' # repeated measures: autocorrelated visits beside residual noise
+#' growth <- transform(as.data.frame(nlme::Orthodont), visit = factor(age))
+#' fit <- galvi(distance ~ age * Sex + ar1(0 + visit | Subject), data = growth)
+#' VarCorr(fit)
+#'
+#' # animals with a known relationship: two families of half sibs
+#' A <- diag(6) + 0.25 * (outer(1:6, 1:6, function(i, j) (i > 3) == (j > 3)) - diag(6))
+#' dimnames(A) <- list(letters[1:6], letters[1:6])
+#' set.seed(1)
+#' animals <- data.frame(id = rep(letters[1:5], each = 4))
+#' animals$y <- rnorm(20, rnorm(5)[factor(animals$id)])
+#' fit <- galvi(y ~ (1 | gr(id, cov = A)), data = animals)
+#' # the last one was not observed
+#' predict(fit, data.frame(id = c("a", "f")), interval = "credible")
 #' @name random-slopes
-#' @aliases random-effects
+#' @aliases random-effects us cs toep ou propto equalto mm homdiag homcs hetar1 homtoep
 NULL
 
-# The core's models of the effects of a group, by the bars that they are written with.
-slope_models <- c("|" = "unstructured", "||" = "diagonal")
-bars <- names(slope_models)
+# How effects of groups are written without a function around them.
+bars <- c("|", "||")
 
 # ---- parsing ----
 
@@ -84,8 +160,20 @@ random_terms <- function(bar) {
   effects <- bar[[2L]]
   alone <- is_intercept(effects)
   lapply(nested_groups(bar[[3L]]), function(group) {
-    if (alone) as.call(list(quote(iid), group)) else as.call(list(bar[[1L]], effects, group))
+    own <- if (alone) iid_call(group)
+    if (is.null(own)) as.call(list(bar[[1L]], effects, group)) else own
   })
+}
+
+# iid(g, cov = A) for (1 | gr(g, cov = A)); NULL where the groups are not those of iid().
+iid_call <- function(group) {
+  head <- head_name(group)
+  if (head == "mm") return(NULL)
+  if (head != "gr") return(as.call(list(quote(iid), group)))
+  arguments <- as.list(group)[-1L]
+  given <- or_else(names(arguments), rep("", length(arguments)))
+  if (sum(!nzchar(given)) != 1L || !all(given[nzchar(given)] %in% c("cov", "precision"))) return(NULL)
+  as.call(c(list(quote(iid)), arguments))
 }
 
 is_intercept <- function(effects) {
@@ -103,35 +191,38 @@ nested_groups <- function(group) {
   c(outer, list(call(":", outer[[length(outer)]], group[[3L]])))
 }
 
-# Adds model, inputs: the grouping, effects: the terms object of the left side, variables, shown.
+# Adds structure, hom, inputs: the grouping and what read_grouping() has of it, effects: the terms object of the left
+# side, variables, shown, written.
 #' @export
 parse_term.slopes_term <- function(spec, call, env) {
-  shown <- sprintf("(%s)", deparse_one(call))
-  refuse <- function(what) stop_galvi("formula", sprintf("`%s`: %s", shown, what))
-  if (is_dot(call[[2L]]) || "." %in% all.vars(call[[2L]])) {
+  found <- read_structure(call, env)
+  bar <- found$bar
+  shown <- sprintf("(%s)", deparse_one(bar))
+  written <- if (head_name(call) %in% bars) shown else deparse_one(call)
+  refuse <- function(what) stop_galvi("formula", sprintf("`%s`: %s", written, what))
+  if (is_dot(bar[[2L]]) || "." %in% all.vars(bar[[2L]])) {
     refuse("a `.` left of the bar is not supported: name the variables.")
   }
-  if (length(find_term(call[[2L]]))) refuse("a term cannot be left of the bar, only variables can.")
-  effects <- tryCatch(stats::terms(stats::as.formula(call("~", call[[2L]]), env = env)), error = function(e) {
+  if (length(find_term(bar[[2L]]))) refuse("a term cannot be left of the bar, only variables can.")
+  effects <- tryCatch(stats::terms(stats::as.formula(call("~", bar[[2L]]), env = env)), error = function(e) {
     refuse(sprintf("what is left of the bar is not a formula (%s).", conditionMessage(e)))
   })
   if (length(attr(effects, "offset"))) refuse("an offset has no coefficient and cannot vary by group.")
   if (!length(attr(effects, "term.labels")) && !attr(effects, "intercept")) {
     refuse("there is no effect left of the bar: write (1 | g) or (x | g).")
   }
-  group <- call[[3L]]
-  if (is_dot(group) || !length(all.vars(group))) refuse("right of the bar must be a grouping factor.")
-  if (head_name(group) %in% c("+", "*")) {
-    refuse(sprintf("write one term for each grouping, or (%s | a:b) for one of both together.",
-      deparse_one(call[[2L]])))
+  structure <- effect_structures[[found$structure]]
+  if (isTRUE(structure$ordered) && (attr(effects, "intercept") || length(attr(effects, "term.labels")) != 1L ||
+    attr(effects, "order") != 1L)) {
+    refuse(sprintf("the effects are those of the levels of one factor in their order: write %s(0 + f | g).",
+      head_name(call)))
   }
-  spec <- complete_spec(spec, list(model = slope_models[[head_name(call)]], effects = effects))
-  group <- field_input(group)
-  spec$inputs <- group$inputs
-  spec$variables <- c(spec$inputs, as.list(attr(effects, "variables"))[-1L])
-  spec$group <- if (is.null(group$shown)) variable_name(group$inputs[[1L]]) else group$shown
-  spec$shown <- shown
-  spec[c("left", "right")] <- as.list(call)[2:3]
+  group <- read_grouping(bar[[3L]], env, refuse)
+  spec <- complete_spec(spec, c(found[c("structure", "hom")], list(effects = effects), group))
+  if (isTRUE(group$independent) && spec$structure == "us") spec$structure <- "diag"
+  spec$variables <- c(spec$inputs, as.list(attr(effects, "variables"))[-1L], spec$split, spec$weights)
+  spec[c("shown", "written")] <- list(shown, written)
+  spec[c("left", "right")] <- as.list(bar)[2:3]
   spec
 }
 
@@ -144,7 +235,8 @@ check_groups_once <- function(specs) {
     terms <- if (spec$type == "|") {
       c(if (attr(spec$effects, "intercept")) "1", attr(spec$effects, "term.labels"))
     } else if (is.null(spec$by)) "1" else variable_name(spec$by)
-    paste(terms, "|", group)
+    # effects with a known matrix are others
+    paste(terms, "|", paste(c(group, spec$known$text), collapse = ", "))
   })
   bar <- vapply(specs, function(spec) spec$type == "|" || isTRUE(spec$bar), NA)
   for (i in which(bar)) {
@@ -167,7 +259,8 @@ spec_group <- function(spec) {
 }
 
 written_term <- function(spec) {
-  if (isTRUE(spec$bar) && spec$type != "|") sprintf("(1 | %s)", spec_group(spec)) else spec_label(spec)
+  if (spec$type == "|") return(spec$written)
+  if (isTRUE(spec$bar) && is.null(spec$known)) sprintf("(1 | %s)", spec_group(spec)) else spec_label(spec)
 }
 
 # ---- design ----
@@ -182,22 +275,63 @@ check_groups_differ <- function(spec, name) {
 
 #' @export
 design_term.slopes_term <- function(spec, frame, context) {
-  name <- variable_name(spec$inputs[[1L]])
   as_slope_error(check_fixed_variables(spec$effects, frame), spec)
+  check_ordered_effects(spec, frame)
   built <- fixed_matrix(spec$effects, frame)
   spec[c("contrasts", "assign")] <- list(built$contrasts, built$assign)
-  spec$columns <- colnames(built$W)
+  spec$own_columns <- colnames(built$W)
   check_finite_columns(built$W)
-  spec <- learn_groups(spec, check_grouping(frame[[name]], spec, name), name)
-  check_groups_differ(spec, name)
-  check_independent_slopes(built$W, spec)
-  if (length(spec$columns) == 1L) spec$model <- "diagonal"
+  spec <- learn_row_groups(spec, frame)
+  check_groups_differ(spec, spec$group)
+  # levels that were not observed are steps of an ordered structure, whose common variance they have
+  if (!has_steps(spec)) check_independent_slopes(built$W, spec)
+  spec <- learn_split(spec, frame)
+  if (length(spec$own_columns) == 1L) spec[c("structure", "hom")] <- list("diag", FALSE)
   if (is_open_covariance(spec, context)) spec$axes <- effect_axes(strip_matrix(built$W))
+  rows <- slope_rows(spec, frame, built$W)
+  if (takes_noise(spec, rows, context)) {
+    spec$noise <- context$noise$variance
+    context$noise$taken <- TRUE
+  }
   spec$hyper <- slopes_hyper(spec, on_axes(strip_matrix(built$W), spec), context)
-  rows <- spec_rows(spec, frame)
-  field <- c(field_list(field_structure(spec), spec$hyper), if (!is.null(spec$axes)) list(axes = spec$axes))
+  field <- c(slopes_field(spec), if (!is.null(spec$axes)) list(axes = spec$axes))
   term <- list(type = "field", label = spec$label, field = field)
   list(spec = spec, rows = rows, term = term, priors = spec$hyper_priors)
+}
+
+# The effects of an ordered structure are levels.
+check_ordered_effects <- function(spec, frame) {
+  if (!isTRUE(effect_structures[[spec$structure]]$ordered)) return(invisible())
+  variable <- attr(spec$effects, "term.labels")
+  x <- frame[[variable_name(as.list(attr(spec$effects, "variables"))[[2L]])]]
+  if (is.factor(x) || is.character(x)) return(invisible())
+  stop_galvi("data", sprintf(
+    "`%s` must be a factor in %s, whose effects are its levels in their order, not %s: write factor(%s).", variable,
+    spec$written, describe(x), variable
+  ))
+}
+
+# gr(g, by = f): effects for each level of f, of which a group has those of one.
+learn_split <- function(spec, frame) {
+  spec$columns <- spec$own_columns
+  if (is.null(spec$split)) return(spec)
+  name <- variable_name(spec$split)
+  x <- frame[[name]]
+  if (!is.factor(x) && !is.character(x) && !is.logical(x)) {
+    stop_galvi("data", sprintf("`by = %s` of gr() must be a factor, not %s.", name, describe(x)))
+  }
+  spec$split_levels <- if (is.factor(x)) levels(x)[tabulate(x, nlevels(x)) > 0L] else as.character(sort(unique(x)))
+  spec$columns <- paste0(spec$own_columns, ":", name, rep(spec$split_levels, each = length(spec$own_columns)))
+  spec
+}
+
+#' Does the structure of a noise-free response contain all of its variance? Each row then has an effect of its own
+#' (src/prior/effect_blocks.h).
+#' @noRd
+takes_noise <- function(spec, rows, context) {
+  if (is.null(context$noise) || context$noise$taken || !is.null(spec$axes) || !is.null(spec$known)) return(FALSE)
+  if (any(rows$weight != 0 & rows$weight != 1) || any(rowSums(rows$weight != 0) != 1)) return(FALSE)
+  !anyDuplicated(rowSums(rows$node * (rows$weight != 0)))
 }
 
 as_slope_error <- function(expr, spec) {
@@ -219,7 +353,7 @@ check_independent_slopes <- function(W, spec) {
   size <- sqrt(colSums(W^2))
   found <- qr(sweep(W, 2L, unit_if_zero(size), "/"), tol = 1e-9)
   if (found$rank == ncol(W)) return(invisible())
-  bad <- spec$columns[found$pivot[-seq_len(found$rank)]]
+  bad <- spec$own_columns[found$pivot[-seq_len(found$rank)]]
   stop_galvi("data", sprintf(
     "`%s` has linearly dependent effects: %s %s a linear combination of the others. Leave %s out.",
     spec$label, quote_names(bad), if (length(bad) > 1L) "are" else "is", if (length(bad) > 1L) "them" else "it"
@@ -229,32 +363,87 @@ check_independent_slopes <- function(W, spec) {
 # Node (j - 1) q + k is effect k of group j.
 #' @export
 field_structure.slopes_term <- function(spec, more = 0L) {
-  slope_blocks(length(spec$levels) + more, length(spec$columns), spec$model == "unstructured")
+  q <- length(spec$columns)
+  sets <- effect_sets(spec)
+  structure <- effect_structures[[spec$structure]]
+  full <- spec$structure != "ar1" || !is.null(spec$noise)
+  out <- effect_blocks(length(spec$levels) + more, q, effect_parts(q, sets, spec$structure, full), spec$known$precision)
+  out$model <- structure$model
+  if (spec$structure == "diag") {
+    if (!is.null(spec$noise)) {
+      out$model <- "independent"
+    } else if (spec$hom) {
+      out$precision <- list(one_part(out$precision))
+    }
+  }
+  out
+}
+
+#' The entries of the precision of the effects of a group that have a part each: pairs a <= b, the sets of effects one
+#' after the other
+#' @noRd
+effect_parts <- function(q, sets, structure, full) {
+  size <- q %/% sets
+  a <- sequence(seq_len(size))
+  b <- rep(seq_len(size), seq_len(size))
+  kept <- if (structure == "diag") a == b else if (full) a > 0L else b - a <= 1L
+  first <- rep((seq_len(sets) - 1L) * size, each = sum(kept))
+  cbind(first + a[kept], first + b[kept])
+}
+
+one_part <- function(parts) do.call(Map, c(list(c), parts))
+
+#' The field of the effects as the core reads it
+#' @noRd
+slopes_field <- function(spec, more = 0L) {
+  sets <- effect_sets(spec)
+  c(field_list(field_structure(spec, more), spec$hyper), list(
+    structure = spec$structure, effects = length(spec$columns) %/% sets, copies = sets, noise = spec$noise
+  ))
 }
 
 # All nodes of a row's group, with the effects' columns as weights.
 #' @export
 spec_rows.slopes_term <- function(spec, frame) {
-  name <- variable_name(spec$inputs[[1L]])
   built <- fixed_matrix(spec$effects, frame, spec$contrasts)
-  if (!identical(colnames(built$W), spec$columns)) {
+  if (!identical(colnames(built$W), spec$own_columns)) {
     stop_galvi("newdata", sprintf(
       "The variables of %s must be what they were in the fit: they give the columns %s, not %s.", spec$label,
-      quote_names(colnames(built$W)), quote_names(spec$columns)
+      quote_names(colnames(built$W)), quote_names(spec$own_columns)
     ))
   }
   check_finite_columns(built$W)
-  found <- find_groups(spec, check_grouping(frame[[name]], spec, name))
-  out <- list(node = group_nodes(spec, found$at), weight = on_axes(unname(strip_matrix(built$W)), spec))
-  if (found$more) {
-    out$extension <- list(field = field_list(field_structure(spec, found$more), spec$hyper))
-  }
+  slope_rows(spec, frame, built$W)
+}
+
+slope_rows <- function(spec, frame, W) {
+  found <- find_row_groups(spec, frame)
+  W <- on_axes(unname(strip_matrix(W)), spec)
+  if (!is.null(spec$split)) W <- split_columns(spec, W, frame[[variable_name(spec$split)]])
+  out <- list(
+    node = do.call(cbind, lapply(seq_len(ncol(found$at)), function(m) group_nodes(spec, found$at[, m]))),
+    weight = do.call(cbind, lapply(seq_len(ncol(found$at)), function(m) W * found$weight[, m]))
+  )
+  if (found$more) out$extension <- list(field = slopes_field(spec, found$more))
   out
 }
 
+# The columns of each level of a factor, zero in the rows of the others.
+split_columns <- function(spec, W, x) {
+  x <- as.character(x)
+  unknown <- which(!x %in% spec$split_levels)
+  if (length(unknown)) {
+    stop_galvi("data", sprintf("`%s` has \"%s\" (row %s), which is not a level of `by` in %s.",
+      variable_name(spec$split), x[unknown[1L]], row_label(unknown[1L]), spec$label))
+  }
+  do.call(cbind, lapply(spec$split_levels, function(level) W * (x == level)))
+}
+
+# Of no group: nodes 0.
 group_nodes <- function(spec, group) {
   q <- length(spec$columns)
-  matrix(as.integer(rep((group - 1L) * q, q) + rep(seq_len(q), each = length(group))), length(group), q)
+  node <- rep((group - 1L) * q, q) + rep(seq_len(q), each = length(group))
+  matrix(as.integer(ifelse(rep(group, q) > 0L, node, 0L)), length(group), q)
 }
 
 #' @export

@@ -72,7 +72,7 @@ stop_term <- function(name, example) {
 # The first call in `expr` that is a term of galvi, NULL if there is none.
 find_term <- function(expr) {
   if (!is.call(expr)) return(NULL)
-  if (head_name(expr) %in% term_words) return(expr)
+  if (head_name(expr) %in% term_words || has_bar_word(expr)) return(expr)
   for (part in as.list(expr)[-1L]) {
     found <- if (!missing(part)) find_term(part)
     if (!is.null(found)) return(found)
@@ -98,6 +98,7 @@ spec_label <- function(spec, kernel = NULL) {
   shown <- if (is.null(spec$shown)) vapply(spec$inputs, variable_name, "") else spec$shown
   extras <- c(
     if (!is.null(spec$by)) paste("by =", variable_name(spec$by)),
+    spec$known$text,
     if (!is.null(spec$share)) paste("share =", spec$share$count),
     if (!is.null(kernel) && !is.null(spec$kernel_call)) paste("kernel =", deparse_one(kernel(spec$kernel_call)))
   )

@@ -59,7 +59,9 @@ wanted_effects <- function(formula) {
 #' The effects of a grouped term, an element for each column: the labels of their terms in (x + z | g)
 #' @noRd
 spec_effects <- function(spec) {
-  if (spec$type %in% bars) return(c("(Intercept)", attr(spec$effects, "term.labels"))[spec$assign + 1L])
+  if (spec$type %in% bars) {
+    return(rep(c("(Intercept)", attr(spec$effects, "term.labels"))[spec$assign + 1L], effect_sets(spec)))
+  }
   if (is.null(spec$by)) "(Intercept)" else variable_name(spec$by)
 }
 

@@ -168,6 +168,9 @@ FieldSpec field_from_list(const Rcpp::List& list) {
   if (has(list, "pins")) spec.pins = positions(list["pins"]);
   if (has(list, "basis")) spec.basis = get_matrix(list, "basis");
   spec.hyper = hyper_positions(list);
+  if (has(list, "effects")) spec.effects = get<int>(list, "effects");
+  if (has(list, "copies")) spec.copies = get<int>(list, "copies");
+  if (has(list, "noise")) spec.noise = get<double>(list, "noise");
   return spec;
 }
 

@@ -2,6 +2,7 @@
 #include "prior/coefficients.cpp"
 #include "prior/column_coding.cpp"
 #include "prior/columns_term.cpp"
+#include "prior/effect_blocks.cpp"
 #include "prior/factors_term.cpp"
 #include "prior/field.cpp"
 #include "prior/field_coefficients.cpp"

@@ -88,4 +88,36 @@ Vector chain_correlations(const ConstVectorRef& partial, const ConstVectorRef& d
   return out;
 }
 
+// With phi the coefficients of the best prediction from k - 1 values before and v its variance,
+//   r_k = sum_j phi_j r_(k-j) + p_k v,   phi_j <- phi_j - p_k phi_(k-j),  phi_k = p_k,   v <- v (1 - p_k^2).
+// Derivatives go forward with them.
+Vector autocorrelations(const ConstVectorRef& partial, Matrix* slope) {
+  const Index m = partial.size();
+  Vector r(m), phi(m), d_v = Vector::Zero(m);
+  Matrix d_r = Matrix::Zero(m, m), d_phi = Matrix::Zero(m, m);
+  double v = 1;
+  for (Index k = 0; k < m; ++k) {  // lag k + 1
+    const double p = partial[k];
+    r[k] = p * v;
+    for (Index j = 0; j < k; ++j) r[k] += phi[j] * r[k - 1 - j];
+    if (slope) {
+      d_r.row(k) = p * d_v.transpose();
+      d_r(k, k) += v;
+      for (Index j = 0; j < k; ++j) d_r.row(k) += d_phi.row(j) * r[k - 1 - j] + phi[j] * d_r.row(k - 1 - j);
+      Matrix moved = d_phi.topRows(k) - p * d_phi.topRows(k).colwise().reverse();
+      moved.col(k) -= phi.head(k).reverse();
+      d_phi.topRows(k) = moved;
+      d_phi(k, k) = 1;
+      d_v *= (1 - p) * (1 + p);
+      d_v[k] -= 2 * p * v;
+    }
+    const Vector before = phi.head(k);
+    phi.head(k) -= p * before.reverse();
+    phi[k] = p;
+    v *= (1 - p) * (1 + p);
+  }
+  if (slope) *slope = d_r;
+  return r;
+}
+
 }  // namespace galvi

@@ -1,5 +1,5 @@
 // Correlation matrices as unconstrained numbers: canonical partial correlations (Lewandowski, Kurowicka and
-// Joe 2009).
+// Joe 2009); those of stationary processes as partial autocorrelations (Barndorff-Nielsen and Schou 1973).
 #pragma once
 
 #include "numeric/types.h"
@@ -20,5 +20,9 @@ Vector correlations_of(const ConstVectorRef& partial);
 Vector partial_correlations(const ConstVectorRef& correlations);
 /// d f / d z from d f / d R_ij.
 Vector chain_correlations(const ConstVectorRef& partial, const ConstVectorRef& d_correlation);
+
+/// The autocorrelations at lags 1, 2, .. of the stationary process with these partial autocorrelations, each in (-1, 1),
+/// by the Durbin-Levinson recursion. slope: if not null, set to d autocorrelation / d partial.
+Vector autocorrelations(const ConstVectorRef& partial, Matrix* slope = nullptr);
 
 }  // namespace galvi

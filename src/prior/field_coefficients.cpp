@@ -1,5 +1,6 @@
 #include "prior/field_coefficients.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace galvi {
@@ -17,6 +18,10 @@ FieldCoefficients::FieldCoefficients(const FieldSpec& spec, bool unit_variance) 
 
 void FieldCoefficients::read_copies(const FieldSpec& spec, bool unit_variance) {
   model_ = &find_field_model(spec.model);
+  if (model_->structure) {
+    read_blocks(spec);
+    return;
+  }
   static const std::vector<Index> one = {-1};
   std::vector<const std::vector<Index>*> found;
   for (const FieldParameter& parameter : model_->hyper) {
@@ -28,13 +33,6 @@ void FieldCoefficients::read_copies(const FieldSpec& spec, bool unit_variance) {
     else
       throw std::invalid_argument("field model \"" + spec.model + "\" needs the hyperparameter " + parameter.name);
   }
-  if (model_->parts == 0) {
-    Copy all{{}, 0, {}};
-    for (const auto* positions : found) all.hyper.insert(all.hyper.end(), positions->begin(), positions->end());
-    count_ = static_cast<Index>(all.hyper.size());  // one number per part
-    copies_.push_back(std::move(all));
-    return;
-  }
   for (const auto* positions : found)
     if (positions->empty() || positions->size() != found[0]->size())
       throw std::invalid_argument("field model \"" + spec.model + "\" needs as many of each hyperparameter");
@@ -45,6 +43,23 @@ void FieldCoefficients::read_copies(const FieldSpec& spec, bool unit_variance) {
   }
 }
 
+void FieldCoefficients::read_blocks(const FieldSpec& spec) {
+  const auto positions = [&](const char* name) {
+    const auto at = spec.hyper.find(name);
+    return at == spec.hyper.end() ? std::vector<Index>() : at->second;
+  };
+  const std::vector<Index> sd = positions("sd"), cor = positions("cor");
+  const Index copies = spec.copies, parts = static_cast<Index>(spec.precision.size()) / std::max<Index>(copies, 1);
+  if (spec.effects < 1 || copies < 1 || sd.size() % copies != 0 || cor.size() % copies != 0)
+    throw std::invalid_argument("effects of groups do not fit their covariance structure");
+  const auto own = [&](const std::vector<Index>& all, Index copy) {
+    const std::size_t size = all.size() / copies;
+    return std::vector<Index>(all.begin() + copy * size, all.begin() + (copy + 1) * size);
+  };
+  for (Index copy = 0; copy < copies; ++copy, count_ += parts)
+    blocks_.emplace_back(*model_->structure, spec.effects, parts, own(sd, copy), own(cor, copy), spec.noise);
+}
+
 void FieldCoefficients::update(const ConstVectorRef& hyper) {
   values_.resize(count_);
   if (!model_) {
@@ -52,6 +67,11 @@ void FieldCoefficients::update(const ConstVectorRef& hyper) {
     Eigen::Map<Matrix>(values_.data(), factors_[1].count(), factors_[0].count()) =
         factors_[1].values() * factors_[0].values().transpose();
     return;
+  }
+  Index first = 0;
+  for (EffectBlock& block : blocks_) {
+    block.update(hyper, values_.segment(first, block.count()));
+    first += block.count();
   }
   for (Copy& copy : copies_) {
     Vector own(static_cast<Index>(copy.hyper.size()));
@@ -69,6 +89,11 @@ void FieldCoefficients::chain(const Vector& d_values, VectorRef hyper) const {
     outer.chain(d.transpose() * inner.values(), hyper);
     inner.chain(d * outer.values(), hyper);
     return;
+  }
+  Index first = 0;
+  for (const EffectBlock& block : blocks_) {
+    block.chain(d_values.segment(first, block.count()), hyper);
+    first += block.count();
   }
   for (const Copy& copy : copies_) {
     const Vector d_hyper = copy.slope.transpose() * d_values.segment(copy.first, copy.slope.rows());

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "prior/effect_blocks.h"
 #include "prior/field_models.h"
 #include "prior/term.h"
 
@@ -33,9 +34,11 @@ class FieldCoefficients {
     Matrix slope;  // d coefficient_p / d hyper_h
   };
   void read_copies(const FieldSpec& spec, bool unit_variance);
+  void read_blocks(const FieldSpec& spec);
 
   const FieldModel* model_ = nullptr;  // null: a product
   std::vector<Copy> copies_;
+  std::vector<EffectBlock> blocks_;  // effects of groups, one for each copy
   std::vector<FieldCoefficients> factors_;  // outer, inner
   Index count_ = 0;
   Vector values_;

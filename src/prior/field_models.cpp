@@ -3,9 +3,11 @@
 #include <cmath>
 #include <stdexcept>
 
-#include <Eigen/Cholesky>
-
-#include "numeric/correlations.h"
+#include "prior/structure_ar1.h"
+#include "prior/structure_compound.h"
+#include "prior/structure_independent.h"
+#include "prior/structure_toeplitz.h"
+#include "prior/structure_unstructured.h"
 
 namespace galvi {
 
@@ -88,31 +90,6 @@ Mixture scaled_by_sd(const Vector& h) {
   return out;
 }
 
-// Effects of a group with standard deviations s and correlations R, in the order of correlation_matrix():
-//   Omega_ab = P_ab / (s_a s_b),  P = R^-1,  d P_ab / d R_ij = -(P_ai P_jb + P_aj P_ib).
-// Parts: an entry (b, a), a <= b, of every group's block, column after column of Omega's upper triangle.
-Mixture unstructured(const Vector& h) {
-  const Index q = matrix_order(h.size());
-  const Vector s = h.head(q);
-  const Eigen::LLT<Matrix> factor(correlation_matrix(h.tail(h.size() - q)));
-  if (factor.info() != Eigen::Success) throw std::domain_error("the correlations of random effects are not positive definite");
-  const Matrix P = factor.solve(Matrix::Identity(q, q));
-  Mixture out{Vector(h.size()), Matrix::Zero(h.size(), h.size())};
-  Index part = 0;
-  for (Index b = 0; b < q; ++b)
-    for (Index a = 0; a <= b; ++a, ++part) {
-      const double size = 1 / (s[a] * s[b]);
-      out.coefficient[part] = P(a, b) * size;
-      out.slope(part, a) -= out.coefficient[part] / s[a];
-      out.slope(part, b) -= out.coefficient[part] / s[b];
-      Index at = q;
-      for (Index i = 1; i < q; ++i)
-        for (Index j = 0; j < i; ++j, ++at)
-          out.slope(part, at) = -(P(a, i) * P(j, b) + P(a, j) * P(i, b)) * size;
-    }
-  return out;
-}
-
 Mixture standard(const Vector&) { return {Vector::Ones(1), Matrix(1, 0)}; }
 
 }  // namespace
@@ -120,6 +97,7 @@ Mixture standard(const Vector&) { return {Vector::Ones(1), Matrix(1, 0)}; }
 const std::vector<FieldModel>& field_models() {
   static const FieldParameter variance{"variance", "log", 1e-6, 1e7, true, true};
   static const FieldParameter sd{"sd", "log", 1e-3, 3e3, true, true};
+  static const FieldParameter cor{"cor", "atanh", -0.99999, 0.99999, false, true};
   static const std::vector<FieldModel> table = {
       {"standard", {}, 1, standard},  // N(0, I)
       {"iid", {variance}, 1, scaled},
@@ -132,7 +110,11 @@ const std::vector<FieldModel>& field_models() {
       {"ar2", {variance, {"correlation", "atanh", -0.999, 0.999}, {"partial", "atanh", -0.999, 0.999}}, 6, ar2},
       {"spde", {{"range", "log", 1e-3, 1e2, true}, sd}, 3, spde},
       {"diagonal", {sd}, 1, scaled_by_sd},
-      {"unstructured", {sd, {"cor", "atanh", -0.99999, 0.99999, false, true}}, 0, unstructured},
+      {"unstructured", {sd, cor}, 0, nullptr, &unstructured_effects},
+      {"compound", {sd, cor}, 0, nullptr, &compound_effects},
+      {"ar1_effects", {sd, cor}, 0, nullptr, &ar1_effects},
+      {"toeplitz", {sd, cor}, 0, nullptr, &toeplitz_effects},
+      {"independent", {sd}, 0, nullptr, &independent_effects},
   };
   return table;
 }

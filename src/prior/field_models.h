@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "numeric/types.h"
+#include "prior/effect_structure.h"
 
 namespace galvi {
 
@@ -24,12 +25,14 @@ struct Mixture {
   Matrix slope;
 };
 
-/// parts: of one copy; 0 where hyperparameters are arrays, of which there are as many numbers as parts.
+/// parts: of one copy. The effects of groups have a structure in place of `mix`, and as many parts as their precision
+/// has entries (prior/effect_blocks.h); their hyperparameters are `sd` and, if there are correlations, `cor`.
 struct FieldModel {
   std::string name;
   std::vector<FieldParameter> hyper;
   Index parts;
   Mixture (*mix)(const Vector& hyper);
+  const EffectStructure* structure = nullptr;
 };
 
 const std::vector<FieldModel>& field_models();

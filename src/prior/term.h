@@ -23,7 +23,8 @@ struct Triplets {
 /// where `model` determines the coefficients. An intrinsic field has a null space: the field is orthogonal to
 /// the columns of `constraints` (a basis of it), and Q with one node pinned per constraint is positive
 /// definite. Directions of the null space that get a prior of their own come back as `basis`, the term's
-/// columns.
+/// columns. Effects of groups (prior/effect_blocks.h): `effects` of each of `copies` independent sets in a group, and the
+/// variance that the noise of a row takes over from them.
 struct FieldSpec {
   std::string model;
   std::vector<Triplets> precision;                  // L x L each
@@ -31,6 +32,8 @@ struct FieldSpec {
   std::vector<Index> pins;                          // c
   Matrix basis;                                     // L x r
   std::map<std::string, std::vector<Index>> hyper;  // "variance", "mixing", "dependence", "correlation"
+  Index effects = 0, copies = 1;
+  double noise = 0;
   std::vector<FieldSpec> factors;                   // of a product, see form_product()
 };
 

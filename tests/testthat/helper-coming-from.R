@@ -42,7 +42,7 @@ table_names <- function() {
 
 # Runs one span: a call as it is; an argument in a call of galvi(); a term, or some, in a formula; a kernel in a gp().
 run_span <- function(code, env) {
-  terms <- c(names(term_types), "|", "||", "offset")
+  terms <- c(names(term_types), names(bar_words), "|", "||", "offset")
   kernels <- names(kernel_facts())
   expr <- str2expression(code)[[1L]]
   used <- setdiff(all.names(expr), c("+", "*", "(", "factor"))

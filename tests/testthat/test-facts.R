@@ -61,7 +61,8 @@ test_that("every parameter of a field is an argument of a term, and of no term w
     parameters <- unique(unlist(lapply(models[of], `[[`, "name")))
     expect_true(all(parameters %in% names(formals(get(name)))), info = name)
   }
-  expect_setequal(names(models), c(setdiff(names(terms), "gmrf"), own, slope_models))
+  structures <- c(vapply(effect_structures, `[[`, "", "model"), "independent")
+  expect_setequal(names(models), c(setdiff(names(terms), "gmrf"), own, structures))
   transforms <- transform_facts()
   for (model in models) {
     shares <- model[!model$relative, ]

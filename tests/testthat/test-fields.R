@@ -293,7 +293,7 @@ test_that("what a field cannot be is said", {
   refused(y ~ iid(), "needs `g`", "formula")
   refused(y ~ iid(.), "must be a column", "formula")
   refused(y ~ iid(f, vari = 2), "no argument `vari`. Did you mean `variance`", "argument")
-  refused(y ~ iid(f, 1, v, "shared", 5), "iid\\(\\) takes", "formula")
+  refused(y ~ iid(f, 1, v, "shared", NULL, NULL, 5), "iid\\(\\) takes", "formula")
   refused(y ~ iid(f / text), "nested groups as iid\\(f\\) \\+ iid\\(f:text\\)", "formula")
   refused(y ~ iid(f + text), "takes one variable", "formula")
   refused(y ~ iid(f, variance = -1), "`variance` must be a positive number, not -1", "argument")

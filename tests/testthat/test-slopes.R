@@ -92,7 +92,7 @@ test_that("a term's prior is that of a normal vector for each group", {
   V <- wanted + diag(0.5, 60)
   log_density <- -0.5 * (60 * log(2 * pi) + determinant(V)$modulus + sum(d$y * solve(V, d$y)))
   expect_close(bound_at(model, model$hyper$value)$elbo, log_density, tol$elbo)
-  expect_identical(found$spec$model, "unstructured")
+  expect_identical(found$spec$structure, "us")
 })
 
 test_that("gradients in sds and correlations are those of the bound, for three effects too", {
