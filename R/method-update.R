@@ -129,6 +129,11 @@ sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   check_flag(use.fallback, "use.fallback")
   # it differs from row to row: predict(dpar = "sigma")
   if ("sigma" %in% names(object$design$others)) return(NA_real_)
+  noise <- pure_noise(object)
+  if (!is.null(noise)) {
+    spec <- residual_spec(object$design$specs)
+    return(stats::setNames(object$posterior$hyper[spec$hyper$sd], spec$columns)[noise])
+  }
   parameters <- lapply(object$model$likelihood$hyper, function(at) object$posterior$hyper[at])
   family_type(object$family)$sigma(parameters)
 }

@@ -67,17 +67,23 @@ factors <- function(d = 2, columns = c("points", "random"), loadings = NULL) {
   stop_term("factors", "responses(Y) ~ x + factors(2)")
 }
 
-is_wide <- function(formula) length(formula) == 3L && head_name(formula[[2L]]) == "responses"
+#' @rdname responses
+#' @export
+rescor <- function() stop_term("rescor", "responses(cbind(y1, y2)) ~ x + rescor()")
+
+# mvbind() is brms' word.
+is_wide <- function(formula) length(formula) == 3L && any_head(formula[[2L]]) %in% c("responses", "mvbind")
 
 # ---- formula, data -> long form ----
 
 #' What galvi_design() returns, of the long form, with `wide`: how to come back
 #' @noRd
 design_of_wide <- function(formula, data, family, args, na.action) {
-  parts <- wide_parts(formula)
   data <- check_data(data)
   env <- environment(formula)
   Y <- wide_response(formula[[2L]], data, env)
+  parts <- wide_parts(formula, family)
+  if (parts$kind == "independent") family <- each_its_own(family, names(Y$columns))
   n <- nrow(Y$columns)
   rows <- wide_rows(parts, data, env, n)
   kept <- wide_subset(args$subset, data, env, n)
@@ -105,10 +111,12 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   frame <- long_frame(rows, at, units, items)
   frame[[wide_names[["response"]]]] <- read$y
   if (!is.null(offset)) frame[[wide_names[["offset"]]]] <- offset[cells]
+  weighted <- parts$kind == "rescor" && !is.null(weights) && any(is_pure_noise(families$family))
+  if (weighted) frame[[wide_names[["weights"]]]] <- divisors_of_residuals(weights[cells], args$weights)
   used <- list(offset = if (!is.null(offset)) as.name(wide_names[["offset"]]))
   # the columns have been read and are numbers now
   design <- design_of_parts(
-    long_parts(parts, formula, frame), list(formula), frame, as_galvi_family("gaussian"),
+    long_parts(parts, formula, frame, items, weighted), list(formula), frame, as_galvi_family("gaussian"),
     Filter(Negate(is.null), used), na.action
   )
   left <- attr(design$data, "na.action")
@@ -123,64 +131,15 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   design$args <- Filter(Negate(is.null), used)
   design$wide <- list(
     formula = formula, items = items, units = units, parts = parts, data = rows, name = Y$name, offset = args$offset,
-    offsets = offset, entries = cells[keep], integer = all(vapply(Y$columns, is.integer, NA)), levels = read$levels
+    offsets = offset, entries = cells[keep], integer = all(vapply(Y$columns, is.integer, NA)), levels = read$levels,
+    weighted = weighted
   )
-  design
-}
-
-# The right side: factors(), fixed effects of each column, terms that all share, offsets.
-wide_parts <- function(formula) {
-  env <- environment(formula)
-  pieces <- summands(formula[[3L]])
-  own <- vapply(pieces, function(piece) head_name(piece$expr) == "factors", NA)
-  if (sum(own) != 1L || pieces[own][[1L]]$sign < 0) {
-    stop_galvi("formula", sprintf(
-      "`%s`: responses() needs one term factors(), as in responses(Y) ~ x + factors(2).", deparse_one(formula)
-    ))
-  }
-  call <- pieces[own][[1L]]$expr
-  arguments <- match_term(call, factors)
-  columns <- if (is.null(arguments$columns)) "points" else check_evaluates(eval(arguments$columns, env), "columns")
-  sorted <- sort_summands(pieces[!own], env)
-  if (length(factor_specs(sorted$specs))) {
-    stop_galvi("formula", sprintf("`%s`: rr() is for the long form; here it is factors().", deparse_one(formula)))
-  }
-  fixed <- if (length(sorted$fixed)) Reduce(function(a, b) {
-    if (head_name(b) == "-" && length(b) == 2L) call("-", a, b[[2L]]) else call("+", a, b)
-  }, sorted$fixed) else 1
-  if ("." %in% all.vars(fixed)) {
-    stop_galvi("formula", sprintf("`%s`: write the fixed effects of responses() out, without a dot.",
-      deparse_one(formula)))
-  }
-  list(
-    d = arguments$d, columns = check_choice(columns, c("points", "random"), "columns"), loadings = arguments$loadings,
-    fixed = stats::terms(stats::as.formula(call("~", fixed), env = env)), offsets = sorted$offsets,
-    specs = sorted$specs
-  )
-}
-
-#' What parse_formulas() would return of .response ~ 0 + rr(.item | .unit, d, columns = ~ x) + gp(z)
-#' @noRd
-long_parts <- function(parts, formula, frame) {
-  env <- environment(formula)
-  item <- as.name(wide_names[["item"]])
-  term <- call("rr", call("|", item, as.name(wide_names[["unit"]])), d = or_else(parts$d, 2))
-  term$loadings <- parts$loadings
-  labels <- attr(parts$fixed, "term.labels")
-  intercept <- attr(parts$fixed, "intercept") == 1L
-  fixed <- list(0)
-  if (parts$columns == "points") {
-    if (intercept || length(labels)) term$columns <- stats::formula(parts$fixed)
-  } else {
-    fixed <- c(fixed, if (intercept) list(item), lapply(labels, function(label) call(":", item, str2lang(label))))
-  }
-  long <- stats::as.formula(call("~", as.name(wide_names[["response"]]), formula[[3L]]), env = env)
-  factors <- sort_summands(list(list(expr = term, sign = 1)), env)$specs
-  sorted_formula(long, list(fixed = fixed, offsets = list(), specs = c(factors, parts$specs)), frame, wide_names)
+  if (parts$kind == "rescor") with_residuals(design, at$item[keep]) else design
 }
 
 # responses(Y) -> list(columns: a data frame, name)
 wide_response <- function(call, data, env) {
+  if (any_head(call) == "mvbind") return(bound_responses(call, data, env))
   if (length(call) != 2L) {
     stop_galvi("formula", sprintf("`%s`: responses() takes one matrix or data frame.", deparse_one(call)))
   }
@@ -196,6 +155,9 @@ wide_response <- function(call, data, env) {
   if (!is.null(data) && nrow(Y) != nrow(data)) {
     response_error(name, sprintf("must have a row for each of the %d rows of `data`, not %d", nrow(data), nrow(Y)))
   }
+  if (ncol(Y) < 2L) {
+    response_error(name, "has one column: responses() is for two or more. Write y ~ x for one")
+  }
   names <- colnames(Y)
   if (is.null(names)) names <- paste0("y", seq_len(ncol(Y)))
   if (anyDuplicated(names) || anyNA(names)) response_error(name, "must have columns with names of their own")
@@ -203,6 +165,22 @@ wide_response <- function(call, data, env) {
   if (is.matrix(Y)) Y <- lapply(seq_along(names), function(j) as.vector(Y[, j]))
   list(columns = structure(unclass(Y), names = names, row.names = seq_along(Y[[1L]]), class = "data.frame"),
     rows = rows, name = name)
+}
+
+# mvbind(y1, b = y2)
+bound_responses <- function(call, data, env) {
+  columns <- as.list(call)[-1L]
+  given <- or_else(names(columns), rep("", length(columns)))
+  names(columns) <- ifelse(nzchar(given), given, vapply(columns, deparse_one, ""))
+  values <- lapply(columns, function(x) check_evaluates(eval(x, as.list(data), env), deparse_one(x), "response"))
+  n <- vapply(values, NROW, 1L)
+  if (length(unique(n)) > 1L || any(vapply(values, function(x) !is.null(dim(x)), NA))) {
+    response_error("mvbind()", "takes columns of the same length")
+  }
+  env <- list2env(list(Y = structure(values, row.names = seq_len(n[1L]), class = "data.frame")), parent = env)
+  out <- wide_response(quote(responses(Y)), data, env)
+  out$name <- sprintf("mvbind(%s)", paste(names(columns), collapse = ", "))
+  out
 }
 
 unit_labels <- function(rows, data, n) {
@@ -214,10 +192,13 @@ unit_labels <- function(rows, data, n) {
 wide_rows <- function(parts, data, env, n) {
   of_term <- function(spec) c(spec_names(spec), if (spec_has_dot(spec)) names(data))
   wanted <- unique(c(all.vars(parts$fixed), unlist(lapply(parts$specs, of_term))))
-  clash <- intersect(wanted, wide_names)
+  # in terms `.item` and `.unit` are the column and the row of an entry
+  own <- wide_names[c("item", "unit")]
+  clash <- intersect(wanted, setdiff(wide_names, setdiff(own, names(data))))
   if (length(clash)) {
     stop_galvi("data", sprintf("`%s` is a name that galvi uses itself: rename the variable.", clash[1L]))
   }
+  wanted <- setdiff(wanted, wide_names)
   values <- lapply(stats::setNames(nm = wanted), function(v) {
     x <- if (v %in% names(data)) data[[v]] else get0(v, envir = env)
     if (NROW(x) == n && !is.function(x)) x

@@ -10,8 +10,12 @@ group_prior <- function(context, label, what) {
   list(given = FALSE, value = NULL)
 }
 
-# Registers them; -> their positions, named as C++ knows them.
-slopes_hyper <- function(spec, W, context) {
+#' Registers them
+#' @param unit For each effect the standard deviation that is a typical one: learning starts there. cor: correlations
+#'   where it starts, as correlation_pairs() has them.
+#' @return Their positions, named as C++ knows them.
+#' @noRd
+slopes_hyper <- function(spec, unit, context, cor = 0) {
   check_group_prior(context$group_prior[[spec$label]], spec$label)
   facts <- core_facts$field[[spec$model]]
   add <- function(parameter, entry, what, transform, unit = 1, weak = NULL) {
@@ -20,8 +24,6 @@ slopes_hyper <- function(spec, W, context) {
     context$registry$add(spec$label, parameter, entry, range[1L], range[2L], transform, limited = fact$limited,
       weak = weak)
   }
-  # an effect of this size moves the linear predictor by as much as the response varies
-  unit <- sqrt(context$default_variance) / sqrt(colMeans(W^2))
   given <- slope_sds(spec, group_prior(context, spec$label, "sd")$value)
   sd <- vapply(seq_along(spec$columns), function(k) {
     default <- if (context$held) 1 else unit[k]
@@ -31,7 +33,7 @@ slopes_hyper <- function(spec, W, context) {
       list(type = "half_normal", sd = 10 * unit[k], quantity = "sd"))
   }, 1L)
   if (spec$model == "diagonal") return(list(sd = sd))
-  cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"))
+  cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"), cor)
   names <- correlation_names(spec$columns)
   uniform <- slope_correlations(spec, list(given = TRUE, value = lkj(1)))$prior
   list(sd = sd, cor = vapply(seq_along(names), function(i) {
@@ -91,20 +93,22 @@ check_group_prior <- function(given, label) {
   check_known_entries(given, c("sd", "cor"), label)
 }
 
+#' @param start Where learning starts.
 #' @return list(value, learned, prior: a list), for every correlation
 #' @noRd
-slope_correlations <- function(spec, prior) {
+slope_correlations <- function(spec, prior, start = 0) {
   pairs <- correlation_pairs(length(spec$columns))
   m <- nrow(pairs)
+  start <- rep_len(as.numeric(start), m)
   given <- prior$value
   refuse <- function(what) {
     stop_galvi("prior", sprintf("The correlations of %s must be lkj(), NULL or fixed(), not %s.", spec$label, what))
   }
-  if (is.null(given)) return(list(value = numeric(m), learned = TRUE, prior = vector("list", m)))
+  if (is.null(given)) return(list(value = start, learned = TRUE, prior = vector("list", m)))
   if (inherits(given, "galvi_lkj")) {
     # of a partial correlation in column j, see src/hyper/prior_density.cpp
     spare <- (length(spec$columns) - 1L - pairs[, "column"]) / 2
-    return(list(value = numeric(m), learned = TRUE, prior = lapply(given$eta + spare, function(shape) {
+    return(list(value = start, learned = TRUE, prior = lapply(given$eta + spare, function(shape) {
       list(type = given$type, shape = shape)
     })))
   }

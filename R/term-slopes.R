@@ -193,7 +193,9 @@ design_term.slopes_term <- function(spec, frame, context) {
   check_independent_slopes(built$W, spec)
   if (length(spec$columns) == 1L) spec$model <- "diagonal"
   if (is_open_covariance(spec, context)) spec$axes <- effect_axes(strip_matrix(built$W))
-  spec$hyper <- slopes_hyper(spec, on_axes(strip_matrix(built$W), spec), context)
+  # an effect of this size moves the linear predictor by as much as the response varies
+  unit <- sqrt(context$default_variance) / sqrt(colMeans(on_axes(strip_matrix(built$W), spec)^2))
+  spec$hyper <- slopes_hyper(spec, unit, context)
   rows <- spec_rows(spec, frame)
   field <- c(field_list(field_structure(spec), spec$hyper), if (!is.null(spec$axes)) list(axes = spec$axes))
   term <- list(type = "field", label = spec$label, field = field)

@@ -70,7 +70,7 @@ NULL
 draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE, averages = FALSE) {
   kept <- if (averages) kept_in_prediction(fit, re_formula) else kept_effects(fit$design, re_formula)
   if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
-  if (inherits(fit, "galvi_wide")) newdata <- new_entries(fit, newdata)
+  if (!is.null(fit$design$wide)) newdata <- new_entries(fit, newdata)
   new_target(fit, newdata, response = response, kept = kept)
 }
 

@@ -1,0 +1,154 @@
+# Residuals of responses(Y) ~ x + rescor(): which families have them, and of gaussian responses what stands for their
+# noise. For these y_i = X_i beta + .. + z_i, exactly: z_i is the noise. The core is told of independent noise as well,
+# so small that no digit of the estimates depends on it (`nugget` times the residual variance of a least-squares fit).
+
+nugget <- 1e-7
+
+# Which families have no other noise than rescor()?
+is_pure_noise <- function(family) {
+  if (is_mixed(family)) return(vapply(family$parts, is_pure_noise, NA))
+  likelihood <- family_type(family)$links[family$link]
+  isTRUE(unname(fact("likelihood", likelihood, "conjugate")))
+}
+
+#' The design with the families and the spec of residuals as the core needs them
+#' @param design From design_of_wide(), of the long form. item: the column of each row.
+#' @noRd
+with_residuals <- function(design, item) {
+  items <- design$wide$items
+  families <- if (is_mixed(design$family)) design$family$parts else {
+    stats::setNames(rep(list(design$family), length(items)), items)
+  }
+  for (j in seq_along(items)) {
+    check_residual_family(families[[j]], items[j], is_single(design, item == j, families[[j]]))
+  }
+  noise <- vapply(families, is_pure_noise, NA, USE.NAMES = FALSE)
+  weighted <- design$wide$weighted && any(noise)
+  t <- which(which_can(design$parts$specs, "residual"))
+  spec <- design$parts$specs[[t]]
+  spec$noise <- noise
+  spec[c("scale", "correlation")] <- residual_starts(design, item, noise)
+  design$parts$specs[[t]] <- spec
+  if (!any(noise)) return(design)
+  held <- galvi_family("gaussian", variance = fixed(nugget))
+  if (is_mixed(design$family)) design$family$parts[noise] <- rep(list(held), sum(noise)) else design$family <- held
+  own <- which(noise[item])
+  design$size[own] <- 1 / spec$scale[item[own]]^2
+  design
+}
+
+# Is a response of single trials?
+is_single <- function(design, rows, family) {
+  counts_trials <- !is.null(link_types[[family$link]]$threshold_variance) && !has_parameters(family)
+  counts_trials && all(design$size[rows] == 1)
+}
+
+has_parameters <- function(family) length(family_type(family)$parameters) > 0L
+
+check_residual_family <- function(family, item, single) {
+  refuse <- function(why) {
+    stop_galvi("family", sprintf("rescor() does not go with %s (column `%s`): %s.", the_family(family), item, why))
+  }
+  if (length(always_predicted(family))) refuse("it has several linear predictors; negbinomial() has one")
+  if (is_pure_noise(family)) {
+    if (is.null(family$parameters$variance$value)) return(invisible())
+    refuse("its variance is that of rescor(): leave `variance` out, and give a prior as list(\"rescor()\" = list(sd = ))")
+  }
+  if (single || is_of_levels(family)) {
+    refuse(paste(
+      "beside single trials or levels the standard deviation of a residual is not determined. Correlations between such",
+      "responses are those of factors: responses(Y) ~ x + factors(2)"
+    ))
+  }
+  noisy <- vapply(family_type(family)$parameters, function(parameter) isTRUE(parameter$sd) || isTRUE(parameter$variance), NA)
+  if (link_has(family, "same_units") || any(noisy)) {
+    refuse(paste(
+      "its own noise and that of rescor() are not told apart. Use gaussian(), of the logarithm for log-normal",
+      "responses, or factors(d)"
+    ))
+  }
+}
+
+# Families whose responses are ordered levels.
+is_of_levels <- function(family) "thresholds" %in% names(family_type(family)$parameters)
+
+#' Where learning starts: standard deviations of least-squares residuals of gaussian columns, NA for others, and
+#' correlations of those rows that have both
+#' @return list(scale: p numbers, correlation: p x p)
+#' @noRd
+residual_starts <- function(design, item, noise) {
+  p <- length(noise)
+  units <- as.integer(design$data[[wide_names[["unit"]]]])
+  E <- matrix(NA_real_, max(units), p)
+  scale <- rep(NA_real_, p)
+  for (j in which(noise)) {
+    rows <- which(item == j & design$weights > 0)
+    y <- design$y[rows] - design$offset[rows, 1L]
+    X <- fixed_matrix(design$wide$parts$fixed, design$data[rows, , drop = FALSE])$W
+    found <- qr(X)
+    root <- if (design$wide$weighted) sqrt(design$size[rows]) else 1
+    residual <- qr.resid(found, y) * root
+    free <- length(rows) - found$rank
+    whole <- sum((y - mean(y))^2) / max(length(rows) - 1L, 1L)
+    own <- if (free > 0L) sum(residual^2) / free else whole
+    # a column that its predictors give exactly has no residual
+    if (!(own > 1e-20 * (whole + mean(y)^2))) {
+      response_error(design$wide$name, sprintf(
+        "has the column %s, whose residuals are zero: it is a linear function of the fixed effects, or constant",
+        quote_names(design$wide$items[j])
+      ))
+    }
+    scale[j] <- sqrt(own)
+    E[units[rows], j] <- residual
+  }
+  R <- suppressWarnings(stats::cor(E, use = "pairwise.complete.obs"))
+  R[is.na(R)] <- 0
+  diag(R) <- 1
+  # inside the cone, also where pairs are of different rows
+  least <- min(eigen(R, symmetric = TRUE, only.values = TRUE)$values)
+  shrink <- if (least < 0.02) 0.98 / (1 - least) else 1
+  R <- diag(1 - shrink, p) + shrink * R
+  list(scale = scale, correlation = R)
+}
+
+#' Weights that divide the covariance of a unit's residuals
+#' @noRd
+divisors_of_residuals <- function(weights, expr) {
+  if (counts_rows(expr)) {
+    stop_galvi("argument", paste(
+      "`weights` that count rows, frequency(), do not go with rescor() of gaussian responses: repeat the rows of Y, or",
+      "give weights that divide the covariance of the residuals."
+    ))
+  }
+  ifelse(weights > 0, weights, 1)
+}
+
+# ---- brms' words ----
+
+# Multivariate responses of brms: mvbind(y1, y2) ~ x, with set_rescor() in the formula.
+
+#' Does set_rescor(TRUE) or set_rescor(FALSE) say so? NULL for another call
+#' @noRd
+said_rescor <- function(call, env) {
+  if (any_head(call) != "set_rescor") return(NULL)
+  value <- if (length(call) == 2L) call[[2L]] else TRUE
+  check_flag(check_evaluates(eval(value, env), "rescor"), "rescor")
+}
+
+#' Terms of mvbind() are those of each response in brms: here a term belongs to all responses together
+#' @noRd
+check_terms_of_each <- function(specs, formula) {
+  for (spec in specs) {
+    if (wide_names[["item"]] %in% unlist(lapply(c(spec$variables, spec$by), all.vars))) next
+    own <- if (term_can(spec, "grouped")) {
+      group <- effect_group(spec)
+      sprintf(paste(
+        "write (0 + .item || %s) for effects of each response, (0 + .item | %s) for correlated ones, as brms' (1 | p | %s)"
+      ), group, group, group)
+    } else "with by = .item it is one for each response"
+    stop_galvi("formula", sprintf(paste(
+      "`%s`: `%s` would be one term that all responses share, and in brms each response has its own: %s. A shared one is",
+      "written with responses(cbind(y1, y2)) in place of mvbind(y1, y2)."
+    ), deparse_one(formula), written_term(spec), own))
+  }
+}
