@@ -158,7 +158,7 @@ with_noise <- function(fit, own, i) {
 
 stop_several_predictors <- function(family, column = NULL) {
   stop_galvi("family", sprintf(
-    "factors() needs families with one linear predictor: %s%s has several%s.", the_family(family),
+    "responses() needs families with one linear predictor: %s%s has several%s.", the_family(family),
     if (is.null(column)) "" else sprintf(" of the column `%s`", column),
     if (length(always_predicted(family))) {
       "; for counts with many zeros use negbinomial()"

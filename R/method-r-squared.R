@@ -216,7 +216,7 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
 loo_R2.galvi <- function(object, ndraws = 1000, ...) {
   check_has_mean(object, "loo_R2()")
   if (is_mixed(object$family) || !is.null(pure_noise(object))) {
-    stop_galvi("argument", "loo_R2() is for one family: bayes_R2() has a column for each of several.")
+    stop_galvi("argument", "loo_R2() is for one family and no rescor(): bayes_R2() has a column for each response.")
   }
   target <- training_target(object)
   check_observed(object, target, "loo_R2()")

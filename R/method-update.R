@@ -116,6 +116,7 @@ weights.galvi <- function(object, type = "prior", ...) {
   refuse_dots(list(...), weights.galvi, "weights()")
   check_choice(type, "prior", "type")
   check_has_rows(object, "read the weights from the source")
+  object$model$size <- typed_sizes(object)
   weights <- object$model$weights * divisors_of(object, object$model)
   if (inherits(object, "galvi_wide")) return(in_entries(object, weights))
   stats::naresid(object$na.action, stats::setNames(weights, row.names(object$data)))

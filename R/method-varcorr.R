@@ -60,6 +60,7 @@ covariance_blocks <- function(fit, hyper, sigma = 1) {
     specs <- Filter(function(spec) term_can(spec, "grouped") || term_can(spec, "residual"), view$design$specs)
     unlist(lapply(specs, group_covariances, hyper = hyper, parameter = view$parameter), recursive = FALSE)
   }), recursive = FALSE)
+  blocks <- blocks[order(names(blocks) == "Residual")]
   blocks <- lapply(blocks, function(S) {
     attr(S, "stddev") <- sigma * attr(S, "stddev")
     replace(S, TRUE, sigma^2 * S)

@@ -165,7 +165,8 @@ with_table_row <- function(out, row) {
     }, ""), collapse = ""
   ))
   kind <- prior_classes[row$class]
-  if (is.na(kind) || nzchar(row$resp) || nzchar(row$nlpar)) {
+  of_responses <- row$class %in% c("sigma", "rescor", "Lrescor")
+  if (is.na(kind) || nzchar(row$resp) && !of_responses || nzchar(row$nlpar)) {
     stop_galvi("prior", sprintf("`prior`: %s has no counterpart here: %s.", written, other_class(row)))
   }
   call <- tryCatch(str2lang(row$prior), error = function(e) NULL)
@@ -185,6 +186,8 @@ table_name <- function(row) {
     b = if (!nzchar(row$coef)) "default" else if (row$coef == "Intercept") "intercept" else row$coef,
     Intercept = "at_means",
     L = , cor = "cor",
+    rescor = , Lrescor = c("rescor()", "cor"),
+    sigma = if (nzchar(row$resp)) c("rescor()", "sd", row$resp) else "sigma",
     row$class
   )
   if (row$class %in% c("sd", "cor", "L")) {
@@ -223,7 +226,10 @@ other_class <- function(row) {
   }
   inputs <- sub("^(gp|s|t2)", "", row$coef)
   smooth <- sprintf("gp(%s)", if (nzchar(inputs)) inputs else "x")
-  if (nzchar(row$resp)) return("a fit has one response; columns of several are responses(Y) ~ x, see ?responses")
+  if (nzchar(row$resp)) return(sprintf(
+    "coefficients of the response %s are named `.item%s` (the intercept) and `.item%s:x`, see ?responses", row$resp,
+    row$resp, row$resp
+  ))
   switch(row$class,
     lscale = of(smooth, "lengthscale"), sdgp = , sds = of(smooth, "sd"),
     sdcar = of("gmrf(g)", "sd"), car = "the dependence of gmrf(model = \"proper\") takes fixed() but no prior",
@@ -282,4 +288,4 @@ number_or <- function(x, default) if (is.numeric(x) && length(x) == 1L && is.fin
 
 # Classes of brms: kind as in translated_prior(), and where the prior goes in ours.
 prior_classes <- c(b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation", sigma = "sd",
-  shape = "positive", phi = "positive", nu = "positive")
+  rescor = "correlation", Lrescor = "correlation", shape = "positive", phi = "positive", nu = "positive")

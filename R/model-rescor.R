@@ -51,7 +51,7 @@ check_residual_family <- function(family, item, single) {
   }
   if (length(always_predicted(family))) refuse("it has several linear predictors; negbinomial() has one")
   if (is_pure_noise(family)) {
-    if (is.null(family$parameters$variance$value)) return(invisible())
+    if (is.null(family$parameters$variance)) return(invisible())
     refuse("its variance is that of rescor(): leave `variance` out, and give a prior as list(\"rescor()\" = list(sd = ))")
   }
   if (single || is_of_levels(family)) {
@@ -103,6 +103,13 @@ residual_starts <- function(design, item, noise) {
   }
   R <- suppressWarnings(stats::cor(E, use = "pairwise.complete.obs"))
   R[is.na(R)] <- 0
+  same <- which(abs(R) > 1 - 1e-12 & upper.tri(R), arr.ind = TRUE)
+  if (nrow(same)) {
+    response_error(design$wide$name, sprintf(
+      "has the columns %s, whose residuals are proportional to each other: leave one of them out",
+      quote_names(design$wide$items[same[1L, ]])
+    ))
+  }
   diag(R) <- 1
   # inside the cone, also where pairs are of different rows
   least <- min(eigen(R, symmetric = TRUE, only.values = TRUE)$values)
@@ -121,6 +128,44 @@ divisors_of_residuals <- function(weights, expr) {
     ))
   }
   ifelse(weights > 0, weights, 1)
+}
+
+#' Rows and scale of each response whose fixed effects have priors of their own; NULL where all are of one
+#' @return A list by response of list(rows, centre, spread), see predictor_scale().
+#' @noRd
+scales_of_responses <- function(design, weights) {
+  if (is.null(design$wide) || design$wide$parts$kind == "factors") return(NULL)
+  item <- as.integer(design$data[[wide_names[["item"]]]])
+  lapply(seq_along(design$wide$items), function(j) {
+    rows <- which(item == j)
+    own <- take_row_numbers(design[c("size", "offset")], rows)
+    own$family <- if (is_mixed(design$family)) design$family$parts[[j]] else design$family
+    own$y <- design$y[rows]
+    same_units <- link_has(own$family, "same_units")
+    own$modelled <- if (same_units) own$y - own$offset[, 1L] else own$y / trials_of(own, own)
+    c(list(rows = rows), predictor_scale(own, weights[rows]))
+  })
+}
+
+#' The argument `prior`, where `sigma` is that of the residuals: a gaussian family has no other
+#' @noRd
+prior_of_residuals <- function(prior, specs) {
+  spec <- residual_spec(specs)
+  if (!any(spec$noise)) return(prior)
+  variances <- grep("(^|[.])variance$", names(prior), value = TRUE)
+  variances <- variances[!grepl("(", variances, fixed = TRUE)]
+  twice <- "sigma" %in% names(prior) && "sd" %in% names(prior[[spec$label]])
+  if (length(variances) || twice) {
+    stop_galvi("prior", sprintf(
+      "`prior$%s`: the residual standard deviations are those of rescor(): write prior = list(\"rescor()\" = list(sd = %s)).",
+      c(variances, "sigma")[1L], "half_normal(1)"
+    ))
+  }
+  if ("sigma" %in% names(prior)) {
+    prior[[spec$label]] <- c(prior[[spec$label]], list(sd = prior$sigma))
+    prior$sigma <- NULL
+  }
+  prior
 }
 
 # ---- brms' words ----

@@ -174,6 +174,7 @@ bound_responses <- function(call, data, env) {
   names(columns) <- ifelse(nzchar(given), given, vapply(columns, deparse_one, ""))
   values <- lapply(columns, function(x) check_evaluates(eval(x, as.list(data), env), deparse_one(x), "response"))
   n <- vapply(values, NROW, 1L)
+  if (length(n) < 2L) stop_galvi("formula", sprintf("`%s` has one response: write y ~ x for one.", deparse_one(call)))
   if (length(unique(n)) > 1L || any(vapply(values, function(x) !is.null(dim(x)), NA))) {
     response_error("mvbind()", "takes columns of the same length")
   }

@@ -9,6 +9,7 @@ build_model <- function(design, prior, start, expectation, treatment, control) {
   same_units <- link_has(design$family, "same_units")
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / trials_of(design, design)
   others <- names(parts$others)
+  prior <- prior_of_residuals(prior, parts$specs)
   sorted <- c(list(sort_priors(prior[setdiff(names(prior), others)], parts$specs)), lapply(others, function(name) {
     sort_priors(prior[[name]], parts$others[[name]]$specs, parameter_prefix(name))
   }))
@@ -142,7 +143,7 @@ model_context <- function(design, registry) {
     registry = registry, weights = weights, default_variance = scale$spread^2, centre = scale$centre,
     spread = scale$spread,
     latents = if (length(design$latents) > 1L && !length(design$parts$others)) design$latents,
-    intercept = family_type(design$family)$intercept(design$family)
+    responses = scales_of_responses(design, weights), intercept = family_type(design$family)$intercept(design$family)
   )
 }
 

@@ -30,7 +30,9 @@ design_term.rescor_term <- function(spec, frame, context) {
   name <- wide_names[["unit"]]
   spec <- learn_groups(spec, frame[[name]], name)
   check_groups_differ(spec, "Y")
-  unit <- ifelse(is.na(spec$scale), sqrt(context$default_variance), spec$scale)
+  # noise that is fixed is that of least squares, as for other families
+  unit <- ifelse(is.na(spec$scale), if (context$held) 1 else sqrt(context$default_variance), spec$scale)
+  context$held <- FALSE
   pairs <- correlation_pairs(length(unit))
   spec$hyper <- slopes_hyper(spec, unit, context, spec$correlation[pairs])
   term <- list(

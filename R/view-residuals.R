@@ -20,6 +20,14 @@ rest_of_noise <- function(fit) {
   unlist(lapply(parts, function(part) part$hyper$variance))
 }
 
+#' The sizes of rows as users gave them: trials, or weights that divide a dispersion
+#' @noRd
+typed_sizes <- function(fit) {
+  noise <- pure_noise(fit)
+  own <- if (is.null(noise)) integer() else which(noise[as.integer(fit$data[[wide_names[["item"]]]])])
+  replace(fit$model$size, own, or_else(fit$data[[wide_names[["weights"]]]][own], 1))
+}
+
 #' The fit in the long form with a part for each column, as each has its own noise
 #' @param signal Are residuals noise? FALSE leaves them in eta.
 #' @noRd
@@ -34,13 +42,12 @@ residual_view <- function(fit, signal = TRUE) {
     return(fit)
   }
   item <- as.integer(fit$data[[wide_names[["item"]]]])
-  at <- which(noise[item])
   fit$model$part <- item
-  fit$model$size[at] <- or_else(fit$data[[wide_names[["weights"]]]][at], 1)
+  fit$model$size <- typed_sizes(fit)
   fit$design$specs[[t]]$signal <- TRUE
   # the posterior is that given rows with residuals: only what is asked has none
   fit$asked_rows <- fit$model$designs
-  fit$asked_rows[[1L]][[t]]$node[at, ] <- 0L
+  fit$asked_rows[[1L]][[t]]$node[noise[item], ] <- 0L
   as_mixture(with_states(fit, function(view) {
     eta <- latent_at(view, view$asked_rows, view$nobs)
     view$posterior[c("mean", "variance")] <- list(eta$mean + view$model$offset, eta$variance)
