@@ -111,11 +111,45 @@ residual_starts <- function(design, item, noise) {
     ))
   }
   diag(R) <- 1
-  # inside the cone, also where pairs are of different rows
-  least <- min(eigen(R, symmetric = TRUE, only.values = TRUE)$values)
-  shrink <- if (least < 0.02) 0.98 / (1 - least) else 1
-  R <- diag(1 - shrink, p) + shrink * R
-  list(scale = scale, correlation = R)
+  list(scale = scale, correlation = completed_correlation(E / rep(scale, each = nrow(E)), R))
+}
+
+#' The correlations of residuals some of which are missing: a few steps of EM from those of pairs
+#' @param E Units x responses, of variance one; NA where missing, or for responses that have none.
+#' @noRd
+completed_correlation <- function(E, R) {
+  known <- colSums(!is.na(E)) > 0
+  if (sum(known) < 2L) return(R)
+  own <- R[known, known]
+  # pairs of different rows need not fit together
+  least <- min(eigen(own, symmetric = TRUE, only.values = TRUE)$values)
+  if (least < 1e-6) own <- diag(1 - 0.98 / (1 - least), nrow(own)) + 0.98 / (1 - least) * own
+  E <- E[rowSums(!is.na(E)) > 0, known, drop = FALSE]
+  if (anyNA(E)) {
+    patterns <- split(seq_len(nrow(E)), apply(is.na(E), 1L, paste, collapse = ""))
+    for (step in seq_len(20L)) own <- stats::cov2cor(completed_squares(E, own, patterns))
+  }
+  R[known, known] <- own
+  R
+}
+
+#' E[sum of e e'] given the known residuals e ~ N(0, S)
+#' @param patterns Rows that lack the same.
+#' @noRd
+completed_squares <- function(E, S, patterns) {
+  out <- 0 * S
+  for (rows in patterns) {
+    gone <- is.na(E[rows[1L], ])
+    e <- E[rows, , drop = FALSE]
+    if (any(gone)) {
+      slope <- S[gone, !gone, drop = FALSE] %*% chol2inv(chol(S[!gone, !gone, drop = FALSE]))
+      e[, gone] <- tcrossprod(e[, !gone, drop = FALSE], slope)
+      rest <- S[gone, gone] - slope %*% S[!gone, gone, drop = FALSE]
+      out[gone, gone] <- out[gone, gone] + length(rows) * rest
+    }
+    out <- out + crossprod(e)
+  }
+  out
 }
 
 #' Weights that divide the covariance of a unit's residuals
