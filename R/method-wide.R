@@ -2,13 +2,18 @@
 
 #' Predictions for multivariate responses
 #'
-#' Fits of [`responses(Y) ~ x + factors(d)`][responses()] predict every entry of Y, missing ones included, as a matrix
+#' Fits of [`responses(Y) ~ x + factors(d)`][responses()] and `responses(Y) ~ x + rescor()` predict every entry of Y, missing ones included, as a matrix
 #' of the shape of Y. New units can be predicted from their covariates alone or also from some of their responses
 #' (conditional prediction).
 #'
 #' @details
 #' Without `responses`, the scores of new units have their prior, N(0, I). With `responses`, they have their posterior
-#' given these, at the estimated loadings and other hyperparameters.
+#' given these, at the estimated loadings and other hyperparameters. The same holds for the residuals of `rescor()`.
+#'
+#' Residuals of gaussian columns with `rescor()` are noise: `fitted()` and `predict()` have means without them,
+#' prediction intervals and `simulate()` draw new ones, correlated between the columns of a unit. With `responses` they
+#' are part of what is predicted, so that standard errors and both kinds of intervals are those of the response.
+#' Residuals of other columns are part of the linear predictor of the observed units.
 #'
 #' With a list of families, each column is predicted by its own family. The levels of an ordinal column among others are
 #' the numbers 1, 2, ..., so that it is predicted by its expected level.

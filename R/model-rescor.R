@@ -85,9 +85,9 @@ residual_starts <- function(design, item, noise) {
     rows <- which(item == j & design$weights > 0)
     y <- design$y[rows] - design$offset[rows, 1L]
     X <- fixed_matrix(design$wide$parts$fixed, design$data[rows, , drop = FALSE])$W
-    found <- qr(X)
-    root <- if (design$wide$weighted) sqrt(design$size[rows]) else 1
-    residual <- qr.resid(found, y) * root
+    root <- if (design$wide$weighted) sqrt(design$size[rows]) else rep(1, length(rows))
+    found <- qr(root * X)
+    residual <- qr.resid(found, root * y)
     free <- length(rows) - found$rank
     whole <- sum((y - mean(y))^2) / max(length(rows) - 1L, 1L)
     own <- if (free > 0L) sum(residual^2) / free else whole

@@ -1,24 +1,31 @@
 # The wide form: responses(Y) ~ x + factors(2), a response with a column for each item. It is the long form with a
 # row for each observed entry of Y; methods of the fit return matrices (R/method-wide.R).
 
-#' Multivariate responses and factor models
+#' Multivariate responses: factor models and correlated residuals
 #'
-#' `responses(Y) ~ x + factors(2)` in [galvi()] models all columns of a matrix or data frame Y together: species at
-#' sites, questions of a test, genes of cells. Each column has its own intercept, slopes and loadings; the rows share
-#' latent factors. The model is a generalised linear latent variable model (model-based ordination), factor analysis or
-#' probabilistic PCA.
+#' `responses(Y) ~ x + factors(2)` and `responses(cbind(y1, y2)) ~ x + rescor()` in [galvi()] model all columns of a
+#' matrix or data frame Y together: species at sites, questions of a test, measurements of animals. Each column has its
+#' own intercept and slopes. What the columns of a row have in common is either latent factors, with loadings of each
+#' column (model-based ordination, factor analysis, probabilistic PCA), or residuals with an unrestricted covariance
+#' matrix (multivariate regression, the multivariate Poisson log-normal model).
 #'
 #' @details
-#' For row i (the unit) and column j (the item), eta_ij = offset_ij + b_j' x_i + w_j' z_i, with scores z_i ~ N(0, I) of
-#' dimension d. Entries of Y may be missing. It is the model of [rr()] in wide form: a fit is computed on the long form
-#' of Y and its methods return matrices (see [predict.galvi_wide()]).
+#' For row i (the unit) and column j (the item), eta_ij = offset_ij + b_j' x_i + w_j' z_i with `factors(d)`, with scores
+#' z_i ~ N(0, I) of dimension d, and eta_ij = offset_ij + b_j' x_i + z_ij with `rescor()`, with residuals z_i ~ N(0, S).
+#' Entries of Y may be missing. A fit is computed on the long form of Y, with a row for each observed entry, and its
+#' methods return matrices (see [predict.galvi_wide()]).
 #'
 #' **Fixed effects** are for each column; `0 +` removes the intercepts. **Other terms**, such as `gp(x)` or `(1 |
-#' block)`, are shared by all columns: `gp(x)` is one function, `(1 | unit)` an effect for each row.
+#' block)`, are shared by all columns: `gp(x)` is one function, `(1 | unit)` an effect for each row. In such terms
+#' `.item` is the column and `.unit` the row of an entry, both factors: `gp(x, by = .item)` is a function for each
+#' column, `(0 + .item || g)` a random intercept for each column and group, and `(0 + .item | g)` the same with
+#' correlations between the columns, which brms writes as `(1 | p | g)`.
 #'
-#' **Column effects.** Intercepts, slopes and loadings are point estimates, which maximise the marginal likelihood or
-#' its bound. With `factors(2, columns = "random")`, intercepts and slopes have priors like the fixed effects of
-#' [galvi()] and are integrated over; the loadings remain point estimates.
+#' **Column effects.** With `factors()`, intercepts, slopes and loadings are point estimates, which maximise the marginal
+#' likelihood or its bound. With `factors(2, columns = "random")`, and with `rescor()`, intercepts and slopes have priors
+#' like the fixed effects of [galvi()] and are integrated over. Their names are `.itemy1` for the intercept of the column
+#' y1 and `.itemy1:x` for a slope. With `rescor()` each column has the default priors that it would have alone, and in
+#' `prior` the entry `intercept` is for all intercepts, `default` for all slopes.
 #'
 #' **Families.** `family` is one family, whose parameters are common to all columns, or a list with one family per
 #' column (in the order of the columns, or with their names), each with parameters of its own. `rep(list(gaussian()),
@@ -26,21 +33,53 @@
 #'
 #' **Offsets and weights** may be vectors with an element per row of Y, or matrices of the shape of Y. For binomial
 #' columns that are proportions, weights are the numbers of trials. What weights mean depends on the family of the
-#' column, see [galvi()].
+#' column, see [galvi()]; weights of gaussian columns with `rescor()` divide the covariance of the residuals.
+#'
+#' @section Correlated residuals:
+#' Of gaussian columns the residuals are all the noise: with `rescor()` the model is multivariate regression, computed
+#' exactly. With flat priors, `prior = list(intercept = normal(0, Inf), default = normal(0, Inf))`, estimates and
+#' covariances are those of `lm(cbind(y1, y2) ~ x)`, with [stats::estVar()] as the covariance of the residuals, and the
+#' log evidence is the restricted log likelihood. Columns may have any units. The posterior mean of a row,
+#' `fitted()`, does not contain its residual; `predict(responses = )` predicts responses of a unit from others.
+#'
+#' Residuals of counts (`poisson()`, `negbinomial()`), of positive numbers (`"gamma"`) and of proportions with several
+#' trials are part of the linear predictor, beside the noise of the family: overdispersion that is correlated between the
+#' columns. The bound is that of a Gaussian with all dependences, and so at least that of independent variances.
+#' Residuals of single trials, levels and of families with a scale of their own (`student()`) are not determined beside
+#' the noise: use `factors(d)`. A list of families may have gaussian columns and others.
+#'
+#' `VarCorr()` and `summary()` show standard deviations and correlations; `sigma()` returns those of gaussian columns.
+#' In `fit$hyper` they are `rescor().sd.y1` and `rescor().cor.y1.y2`; in [hypothesis()] also `sigma_y1`,
+#' `rescor__y1__y2`, and `y1_x` for a coefficient, as in brms. Priors are `prior = list("rescor()" = list(sd =
+#' half_normal(10), cor = lkj(2)))`, as in [random-slopes]; without one there is none. The entries `sd` and `cor` of
+#' `prior` are for these and for random effects, `sigma` for the standard deviations of gaussian residuals alone.
+#'
+#' [loo()][loo.galvi] predicts an entry from all others, including those of its unit; `loo(fit, group = ".unit", joint =
+#' TRUE)` predicts the responses of a unit together from the other units, as brms does. `log_lik()` of gaussian columns
+#' has a column for each unit.
+#'
+#' **brms.** `mvbind(y1, y2) ~ x` is `responses(data.frame(y1, y2)) ~ x`. For gaussian responses it has `rescor()`
+#' unless the formula has `set_rescor(FALSE)`, which gives responses that have nothing in common; for other families say
+#' which. Terms that all responses would share are refused there, because in brms each response has its own. Objects of
+#' `brms::bf(mvbind(y1, y2) ~ x) + set_rescor(TRUE)` are accepted. All responses have the same right side.
 #'
 #' @param Y A numeric matrix, or a data frame with columns as the family expects them; NA for missing entries.
 #' @param d The number of factors: a whole number smaller than the number of columns; 2 by default.
 #' @param columns `"points"` (the default) for intercepts and slopes that are point estimates, `"random"` for ones with
 #'   priors.
 #' @param loadings As in [rr()].
-#' @return No value. Both are only valid inside a formula.
+#' @return No value. All three are only valid inside a formula.
 #' @section Errors:
-#' `galvi_error_formula` if only one of `responses()` and `factors()` is there, or `factors()` occurs twice;
-#' `galvi_error_response` if Y is not a matrix or a column does not suit its family; `galvi_error_family` if a list of
-#' families does not have one for each column; `galvi_error_argument` if `d` is too large.
+#' `galvi_error_formula` if only one of `responses()` and `factors()` or `rescor()` is there, or there are two of them,
+#' or a term is written as in brms and means something else here; `galvi_error_response` if Y is not a matrix, a column
+#' does not suit its family, or the residuals of a gaussian column are zero or proportional to those of another;
+#' `galvi_error_family` if a list of families does not have one for each column, or `rescor()` does not go with a family;
+#' `galvi_error_argument` if `d` is too large, or `weights` of gaussian columns with `rescor()` are `frequency()`.
 #' @inherit rr references
-#' @seealso [predict.galvi_wide()] for predictions; [galvi-factors] for `loadings()`, `scores()` and `biplot()`;
-#'   `vignette("ordination")`.
+#' @references
+#' Aitchison, J. and Ho, C. H. (1989). The multivariate Poisson-log normal distribution. *Biometrika* 76, 643-653.
+#' @seealso [predict.galvi_wide()] for predictions; [VarCorr.galvi()]; [galvi-factors] for `loadings()`, `scores()` and
+#'   `biplot()`; `vignette("ordination")`.
 #' @family terms
 #' @examples
 #' # one factor of four standardised crime rates, which need no intercepts
@@ -54,6 +93,16 @@
 #' z <- rnorm(60)
 #' Y <- sapply(c(a = 1, b = -0.5, c = 0.8), function(w) rnbinom(60, size = 3, mu = exp(1 + w * z)))
 #' galvi(responses(Y) ~ factors(1), family = rep(list(negbinomial()), 3))
+#'
+#' # multivariate regression: are cars that are thirsty for their weight also fast?
+#' fit <- galvi(responses(cbind(mpg, qsec)) ~ wt + hp + rescor(), data = mtcars)
+#' fit
+#' hypothesis(fit, "rescor__mpg__qsec < 0")
+#' # the acceleration of a car whose consumption is known
+#' predict(fit, data.frame(wt = 3, hp = 150), responses = c(15, NA), interval = "prediction")
+#'
+#' # counts with correlated residuals
+#' galvi(responses(Y) ~ rescor(), family = poisson())
 #' @name responses
 NULL
 
@@ -79,10 +128,10 @@ is_wide <- function(formula) length(formula) == 3L && any_head(formula[[2L]]) %i
 #' What galvi_design() returns, of the long form, with `wide`: how to come back
 #' @noRd
 design_of_wide <- function(formula, data, family, args, na.action) {
+  parts <- wide_parts(formula, family)
   data <- check_data(data)
   env <- environment(formula)
   Y <- wide_response(formula[[2L]], data, env)
-  parts <- wide_parts(formula, family)
   if (parts$kind == "independent") family <- each_its_own(family, names(Y$columns))
   n <- nrow(Y$columns)
   rows <- wide_rows(parts, data, env, n)
