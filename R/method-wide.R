@@ -2,9 +2,9 @@
 
 #' Predictions for multivariate responses
 #'
-#' Fits of [`responses(Y) ~ x + factors(d)`][responses()] and `responses(Y) ~ x + rescor()` predict every entry of Y, missing ones included, as a matrix
-#' of the shape of Y. New units can be predicted from their covariates alone or also from some of their responses
-#' (conditional prediction).
+#' Fits of [`responses(Y) ~ x + factors(d)`][responses()] and `responses(Y) ~ x + rescor()` predict every entry of Y,
+#' missing ones included, as a matrix of the shape of Y. New units can be predicted from their covariates alone or
+#' also from some of their responses (conditional prediction).
 #'
 #' @details
 #' Without `responses`, the scores of new units have their prior, N(0, I). With `responses`, they have their posterior

@@ -287,5 +287,5 @@ prior_of_rstanarm <- function(x, shown) {
 number_or <- function(x, default) if (is.numeric(x) && length(x) == 1L && is.finite(x)) x else default
 
 # Classes of brms: kind as in translated_prior(), and where the prior goes in ours.
-prior_classes <- c(b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation", sigma = "sd",
-  rescor = "correlation", Lrescor = "correlation", shape = "positive", phi = "positive", nu = "positive")
+prior_classes <- c(b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation",
+  sigma = "sd", rescor = "correlation", Lrescor = "correlation", shape = "positive", phi = "positive", nu = "positive")

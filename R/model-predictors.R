@@ -43,8 +43,8 @@ brms_responses <- function(x) {
   right <- lapply(forms, function(f) f[[1L]][[3L]])
   if (any(lengths(forms) > 1L) || length(unique(lapply(right, deparse_one))) > 1L) {
     stop_galvi("formula", paste(
-      "`formula` has several responses with formulas of their own: here all responses of a fit have one right side, as in",
-      "mvbind(y1, y2) ~ x, with coefficients of their own."
+      "`formula` has several responses with formulas of their own: here all responses of a fit have one right side, as",
+      "in mvbind(y1, y2) ~ x, with coefficients of their own."
     ))
   }
   left <- as.call(c(quote(mvbind), unname(lapply(forms, function(f) f[[1L]][[2L]]))))

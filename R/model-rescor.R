@@ -52,15 +52,19 @@ check_residual_family <- function(family, item, single) {
   if (length(always_predicted(family))) refuse("it has several linear predictors; negbinomial() has one")
   if (is_pure_noise(family)) {
     if (is.null(family$parameters$variance)) return(invisible())
-    refuse("its variance is that of rescor(): leave `variance` out, and give a prior as list(\"rescor()\" = list(sd = ))")
+    refuse(paste(
+      "its variance is that of rescor(): leave `variance` out, and give a prior as list(\"rescor()\" = list(sd = ))"
+    ))
   }
   if (single || is_of_levels(family)) {
     refuse(paste(
-      "beside single trials or levels the standard deviation of a residual is not determined. Correlations between such",
-      "responses are those of factors: responses(Y) ~ x + factors(2)"
+      "beside single trials or levels the standard deviation of a residual is not determined. Correlations between",
+      "such responses are those of factors: responses(Y) ~ x + factors(2)"
     ))
   }
-  noisy <- vapply(family_type(family)$parameters, function(parameter) isTRUE(parameter$sd) || isTRUE(parameter$variance), NA)
+  noisy <- vapply(family_type(family)$parameters, function(parameter) {
+    isTRUE(parameter$sd) || isTRUE(parameter$variance)
+  }, NA)
   if (link_has(family, "same_units") || any(noisy)) {
     refuse(paste(
       "its own noise and that of rescor() are not told apart. Use gaussian(), of the logarithm for log-normal",
@@ -190,10 +194,10 @@ prior_of_residuals <- function(prior, specs) {
   variances <- variances[!grepl("(", variances, fixed = TRUE)]
   twice <- "sigma" %in% names(prior) && "sd" %in% names(prior[[spec$label]])
   if (length(variances) || twice) {
-    stop_galvi("prior", sprintf(
-      "`prior$%s`: the residual standard deviations are those of rescor(): write prior = list(\"rescor()\" = list(sd = %s)).",
-      c(variances, "sigma")[1L], "half_normal(1)"
-    ))
+    stop_galvi("prior", sprintf(paste(
+      "`prior$%s`: the residual standard deviations are those of rescor(): write prior = list(\"rescor()\" = list(sd =",
+      "half_normal(1)))."
+    ), c(variances, "sigma")[1L]))
   }
   if ("sigma" %in% names(prior)) {
     prior[[spec$label]] <- c(prior[[spec$label]], list(sd = prior$sigma))
@@ -222,12 +226,13 @@ check_terms_of_each <- function(specs, formula) {
     own <- if (term_can(spec, "grouped")) {
       group <- effect_group(spec)
       sprintf(paste(
-        "write (0 + .item || %s) for effects of each response, (0 + .item | %s) for correlated ones, as brms' (1 | p | %s)"
+        "write (0 + .item || %s) for effects of each response, (0 + .item | %s) for correlated ones, as brms'",
+        "(1 | p | %s)"
       ), group, group, group)
     } else "with by = .item it is one for each response"
     stop_galvi("formula", sprintf(paste(
-      "`%s`: `%s` would be one term that all responses share, and in brms each response has its own: %s. A shared one is",
-      "written with responses(cbind(y1, y2)) in place of mvbind(y1, y2)."
+      "`%s`: `%s` would be one term that all responses share, and in brms each response has its own: %s. A shared one",
+      "is written with responses(cbind(y1, y2)) in place of mvbind(y1, y2)."
     ), deparse_one(formula), written_term(spec), own))
   }
 }

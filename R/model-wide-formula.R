@@ -61,10 +61,10 @@ check_one_link <- function(formula, pieces, own, family) {
       stop_galvi("formula", sprintf("`%s`: %s cannot be subtracted.", shown, deparse_one(call)))
     }
     if (head_name(call) == "rescor" && length(call) > 1L) {
-      stop_galvi("formula", sprintf(
-        "`%s`: rescor() has no arguments; priors are prior = list(\"rescor()\" = list(sd = half_normal(1), cor = lkj(2))).",
-        deparse_one(call)
-      ))
+      stop_galvi("formula", sprintf(paste(
+        "`%s`: rescor() has no arguments; priors are prior = list(\"rescor()\" = list(sd = half_normal(1), cor =",
+        "lkj(2)))."
+      ), deparse_one(call)))
     }
     return(invisible())
   }
@@ -72,12 +72,12 @@ check_one_link <- function(formula, pieces, own, family) {
   families <- if (is.list(family) && !is.object(family)) family else list(family)
   if (brms && all(vapply(families, function(f) is_pure_noise(as_galvi_family(f)), NA))) return(invisible())
   stop_galvi("formula", if (brms) sprintf(paste(
-    "`%s`: add rescor() for correlated residuals, factors(2) for latent factors or set_rescor(FALSE) for responses that",
-    "have nothing in common. (Without one of them mvbind() means rescor() for gaussian responses alone.)"
-  ), shown) else sprintf(
-    "`%s`: responses() needs factors() or rescor(), as in responses(Y) ~ x + factors(2) or responses(Y) ~ x + rescor().",
-    shown
-  ))
+    "`%s`: add rescor() for correlated residuals, factors(2) for latent factors or set_rescor(FALSE) for responses",
+    "that have nothing in common. (Without one of them mvbind() means rescor() for gaussian responses alone.)"
+  ), shown) else sprintf(paste(
+    "`%s`: responses() needs factors() or rescor(), as in responses(Y) ~ x + factors(2) or responses(Y) ~ x +",
+    "rescor()."
+  ), shown))
 }
 
 # (1 | p | g) of brms ties effects together that have the same p.
@@ -100,8 +100,8 @@ each_its_own <- function(family, items) {
   if (is.list(family) && !is.object(family)) family else rep(list(as_galvi_family(family)), length(items))
 }
 
-#' What parse_formulas() would return of .response ~ 0 + rr(.item | .unit, d, columns = ~ x) + gp(z), or of .response ~ 0
-#' + .item + .item:x + (0 + .item | .unit) + gp(z)
+#' What parse_formulas() would return of .response ~ 0 + rr(.item | .unit, d, columns = ~ x) + gp(z), or of .response ~
+#' 0 + .item + .item:x + (0 + .item | .unit) + gp(z)
 #' @noRd
 long_parts <- function(parts, formula, frame, items, weighted) {
   env <- environment(formula)

@@ -21,11 +21,11 @@
 #' column, `(0 + .item || g)` a random intercept for each column and group, and `(0 + .item | g)` the same with
 #' correlations between the columns, which brms writes as `(1 | p | g)`.
 #'
-#' **Column effects.** With `factors()`, intercepts, slopes and loadings are point estimates, which maximise the marginal
-#' likelihood or its bound. With `factors(2, columns = "random")`, and with `rescor()`, intercepts and slopes have priors
-#' like the fixed effects of [galvi()] and are integrated over. Their names are `.itemy1` for the intercept of the column
-#' y1 and `.itemy1:x` for a slope. With `rescor()` each column has the default priors that it would have alone, and in
-#' `prior` the entry `intercept` is for all intercepts, `default` for all slopes.
+#' **Column effects.** With `factors()`, intercepts, slopes and loadings are point estimates, which maximise the
+#' marginal likelihood or its bound. With `factors(2, columns = "random")`, and with `rescor()`, intercepts and slopes
+#' have priors like the fixed effects of [galvi()] and are integrated over. Their names are `.itemy1` for the
+#' intercept of the column y1 and `.itemy1:x` for a slope. With `rescor()` each column has the default priors that it
+#' would have alone, and in `prior` the entry `intercept` is for all intercepts, `default` for all slopes.
 #'
 #' **Families.** `family` is one family, whose parameters are common to all columns, or a list with one family per
 #' column (in the order of the columns, or with their names), each with parameters of its own. `rep(list(gaussian()),
@@ -43,10 +43,10 @@
 #' `fitted()`, does not contain its residual; `predict(responses = )` predicts responses of a unit from others.
 #'
 #' Residuals of counts (`poisson()`, `negbinomial()`), of positive numbers (`"gamma"`) and of proportions with several
-#' trials are part of the linear predictor, beside the noise of the family: overdispersion that is correlated between the
-#' columns. The bound is that of a Gaussian with all dependences, and so at least that of independent variances.
-#' Residuals of single trials, levels and of families with a scale of their own (`student()`) are not determined beside
-#' the noise: use `factors(d)`. A list of families may have gaussian columns and others.
+#' trials are part of the linear predictor, beside the noise of the family: overdispersion that is correlated between
+#' the columns. The bound is that of a Gaussian with all correlations, and so at least that of independent variances.
+#' Residuals of single trials, levels and of families with a scale of their own (`student()`) are not determined
+#' beside the noise: use `factors(d)`. A list of families may have gaussian columns and others.
 #'
 #' `VarCorr()` and `summary()` show standard deviations and correlations; `sigma()` returns those of gaussian columns.
 #' In `fit$hyper` they are `rescor().sd.y1` and `rescor().cor.y1.y2`; in [hypothesis()] also `sigma_y1`,
@@ -70,11 +70,12 @@
 #' @param loadings As in [rr()].
 #' @return No value. All three are only valid inside a formula.
 #' @section Errors:
-#' `galvi_error_formula` if only one of `responses()` and `factors()` or `rescor()` is there, or there are two of them,
-#' or a term is written as in brms and means something else here; `galvi_error_response` if Y is not a matrix, a column
-#' does not suit its family, or the residuals of a gaussian column are zero or proportional to those of another;
-#' `galvi_error_family` if a list of families does not have one for each column, or `rescor()` does not go with a family;
-#' `galvi_error_argument` if `d` is too large, or `weights` of gaussian columns with `rescor()` are `frequency()`.
+#' `galvi_error_formula` if only one of `responses()` and `factors()` or `rescor()` is there, or there are two of
+#' them, or a term is written as in brms and means something else here; `galvi_error_response` if Y is not a matrix, a
+#' column does not suit its family, or the residuals of a gaussian column are zero or proportional to those of
+#' another; `galvi_error_family` if a list of families does not have one for each column, or `rescor()` does not go
+#' with a family; `galvi_error_argument` if `d` is too large, or `weights` of gaussian columns with `rescor()` are
+#' `frequency()`.
 #' @inherit rr references
 #' @references
 #' Aitchison, J. and Ho, C. H. (1989). The multivariate Poisson-log normal distribution. *Biometrika* 76, 643-653.
@@ -97,7 +98,7 @@
 #' # multivariate regression: are cars that are thirsty for their weight also fast?
 #' fit <- galvi(responses(cbind(mpg, qsec)) ~ wt + hp + rescor(), data = mtcars)
 #' fit
-#' hypothesis(fit, "rescor__mpg__qsec < 0")
+#' hypothesis(fit, "rescor__mpg__qsec > 0")
 #' # the acceleration of a car whose consumption is known
 #' predict(fit, data.frame(wt = 3, hp = 150), responses = c(15, NA), interval = "prediction")
 #'

@@ -1,6 +1,6 @@
 # The term rescor() of responses(Y): residuals of a unit's responses, correlated: z_i ~ N(0, S), independent between
-# units, of which row (i, j) has z_ij. It is (0 + .item | .unit) with one node a row. Of gaussian responses the residuals
-# are all the noise there is (R/model-rescor.R); those of other families are beside the noise of the family.
+# units, of which row (i, j) has z_ij. It is (0 + .item | .unit) with one node a row. Of gaussian responses the
+# residuals are all the noise there is (R/model-rescor.R); those of other families are beside the noise of the family.
 
 #' The spec of rescor() in the long form
 #' @param items Names of the responses. weighted: has each row a weight that divides the covariance?
@@ -55,7 +55,13 @@ spec_rows.rescor_term <- function(spec, frame) {
   out
 }
 
-#' Standard deviations and correlation matrix of the residuals
-#' @param hyper As reported.
+#' Covariance matrix of the residuals
 #' @noRd
-residual_covariance <- function(spec, hyper) group_covariances(spec, hyper)[[1L]]
+residual_covariance <- function(spec, hyper) {
+  p <- length(spec$columns)
+  R <- diag(p)
+  pairs <- correlation_pairs(p)
+  R[pairs] <- R[pairs[, 2:1, drop = FALSE]] <- hyper[spec$hyper$cor]
+  sd <- hyper[spec$hyper$sd]
+  outer(sd, sd) * R
+}

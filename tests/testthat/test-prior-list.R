@@ -163,7 +163,7 @@ test_that("tables of brms become our lists, and what galvi does not have is refu
     own_prior(row("normal(0, 1)", "lscale", "gpx"))
     own_prior(row("gamma(2, 0.1)", "nu"))
     own_prior(row("normal(0, 1)", "zi"))
-    own_prior(row("normal(0, 1)", "rescor"))
+    own_prior(row("normal(0, 1)", "simo"))
   })
 })
 
