@@ -79,8 +79,9 @@ mixed_residual_densities <- function(fit, sets) {
 }
 
 #' At one state
-#' @return list(joint, joint_with: log densities of the rows of each set, given all others without it, and given those
-#'   of its units by the posterior of the signal with it; rows, rows_with: of each row, without the other rows of its set;
+#' @return list(joint, joint_with: log densities of the rows of each set, given all others without it, and given
+#'   those of its units by the posterior of the signal with it; rows, rows_with: of each row, without the other rows
+#'   of its set;
 #'   mean, variance: of the response in each row without its set; leverage, improper: of each set).
 #' @noRd
 state_residual_densities <- function(fit, sets) {
