@@ -122,7 +122,7 @@ cut_at_zero <- function(x) {
 
 # The distributions that text may name, by the names of Stan and by ours: the prior from its numbers.
 text_priors <- local({
-  positive <- function(type, ...) {
+  of_positive <- function(type, ...) {
     names <- c(...)
     function(...) {
       numbers <- stats::setNames(list(...), names)
@@ -143,9 +143,9 @@ text_priors <- local({
     half_student_t = function(df, scale) half_student_t(df, scale),
     half_t = function(df, scale) half_student_t(df, scale),
     half_cauchy = function(scale) half_cauchy(scale),
-    exponential = function(rate) positive("exponential", "rate")(rate),
-    gamma = function(shape, rate) positive("gamma", "shape", "rate")(shape, rate),
-    inv_gamma = function(shape, scale) positive("inv_gamma", "shape", "scale")(shape, scale),
+    exponential = function(rate) of_positive("exponential", "rate")(rate),
+    gamma = function(shape, rate) of_positive("gamma", "shape", "rate")(shape, rate),
+    inv_gamma = function(shape, scale) of_positive("inv_gamma", "shape", "scale")(shape, scale),
     lognormal = function(meanlog, sdlog) log_normal(meanlog, sdlog),
     log_normal = function(meanlog, sdlog) log_normal(meanlog, sdlog),
     pc = function(upper, prob) pc(upper, prob), pc_range = function(lower, prob) pc_range(lower, prob),

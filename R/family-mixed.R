@@ -120,19 +120,45 @@ mixed_label <- function(family) {
   paste0("mixed: ", paste(counts, names(counts), collapse = ", "))
 }
 
+#' Are there rows with likelihoods of their own: of several families, or with noise of their own (R/view-residuals.R)?
+#' @noRd
+has_parts <- function(fit) is_mixed(fit$family) || !is.null(fit$noise_of)
+
 #' The fit as if all of it were of the i-th part's family: for predictions of its rows
 #' @noRd
 part_view <- function(fit, i) {
-  fit$family <- fit$family$parts[[i]]
-  fit$design$family <- fit$family
-  fit$model$likelihood <- fit$model$likelihood$parts[[i]]
-  fit$design$response$levels <- fit$design$response$levels[[i]]
+  own <- fit$noise_of
+  fit["noise_of"] <- list(NULL)
+  if (is_mixed(fit$family)) {
+    fit$family <- fit$family$parts[[i]]
+    fit$design$family <- fit$family
+    fit$model$likelihood <- fit$model$likelihood$parts[[i]]
+    fit$design$response$levels <- fit$design$response$levels[[i]]
+  }
+  if (!is.null(own) && own$noise[i]) with_noise(fit, own, i) else fit
+}
+
+#' The fit whose noise is the i-th residual, or what is left of noise where residuals are in eta
+#' @param own list(sd: positions of the residuals' standard deviations; rest: variances, or NULL).
+#' @noRd
+with_noise <- function(fit, own, i) {
+  at <- fit$model$likelihood$hyper$variance
+  change <- function(posterior) {
+    posterior$hyper[at] <- if (is.null(own$rest)) posterior$hyper[own$sd[i]]^2 else own$rest[i]
+    posterior
+  }
+  fit$posterior <- change(fit$posterior)
+  fit$states <- lapply(fit$states, function(state) {
+    state$posterior <- change(state$posterior)
+    state
+  })
+  if (!length(fit$states)) fit["states"] <- NULL
   fit
 }
 
 stop_several_predictors <- function(family, column = NULL) {
   stop_galvi("family", sprintf(
-    "factors() needs families with one linear predictor: %s%s has several%s.", the_family(family),
+    "responses() needs families with one linear predictor: %s%s has several%s.", the_family(family),
     if (is.null(column)) "" else sprintf(" of the column `%s`", column),
     if (length(always_predicted(family))) {
       "; for counts with many zeros use negbinomial()"

@@ -210,7 +210,7 @@ galvi <- function(x, ...) {
   # the formula, or the first argument given; a list of formulas is for the method of formulas
   named <- match("formula", ...names(), 1L)
   first <- if (!missing(x)) x else if (...length()) ...elt(named)
-  formulas <- inherits(first, "brmsformula") || is.list(first) && !is.object(first)
+  formulas <- inherits(first, c("brmsformula", "mvbrmsformula")) || is.list(first) && !is.object(first)
   UseMethod("galvi", if (formulas) y ~ x else first)
 }
 

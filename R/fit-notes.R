@@ -288,7 +288,7 @@ limit_notes <- function(spec, fit) {
   slopes <- spec$type %in% bars
   correlation <- grepl("^cor(\\.|$)", own$parameter) & slopes
   vanished <- own$parameter %in% c("variance", "sd") | slopes & !correlation
-  low <- own$estimate < sqrt(own$lower * own$upper)
+  low <- own$estimate < sqrt(pmax(own$lower * own$upper, 0))
   vanished <- vanished & (is.na(low) | low)
   notes <- NULL
   if (any(vanished)) {
@@ -318,11 +318,14 @@ limit_notes <- function(spec, fit) {
       "the correlation of `%s` and `%s` is estimated as %s", spec$columns[pairs[at, 1L]], spec$columns[pairs[at, 2L]],
       ifelse(own$estimate[correlation] < 0, "-1", "1")
     ), collapse = ", and ")
-    uncorrelated <- deparse_one(call("||", spec$left, spec$right))
-    notes <- c(notes, new_note("singular", sprintf(paste(
-      "%s: %s, a singular fit: the groups do not tell these effects apart. Write (%s) for",
-      "uncorrelated effects, or give a prior, as in prior = list(cor = lkj(2))."
-    ), written_term(spec), shown, uncorrelated)))
+    notes <- c(notes, new_note("singular", sprintf(
+      "%s: %s, a singular fit: the %s. %s give a prior, as in prior = list(cor = lkj(2)).", written_term(spec), shown,
+      if (term_can(spec, "residual")) "responses do not tell these residuals apart" else {
+        "groups do not tell these effects apart"
+      }, if (term_can(spec, "residual")) "Leave a response out, or" else sprintf(
+        "Write (%s) for uncorrelated effects, or", deparse_one(call("||", spec$left, spec$right))
+      )
+    )))
   }
   notes
 }

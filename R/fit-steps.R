@@ -200,10 +200,14 @@ infer_once <- function(model, method, start, verbose) {
 #' factors, nor for classes with linear predictors, whose coefficients have a joint posterior of their own.
 #' @noRd
 takes_joint <- function(design) {
-  of_groups <- function(spec) term_can(spec, "grouped") && is.null(spec$by) && !term_can(spec, "units")
+  of_groups <- function(spec) {
+    (term_can(spec, "grouped") || term_can(spec, "residual")) && is.null(spec$by) && !term_can(spec, "units")
+  }
   specs <- all_specs(design)
   fine <- vapply(specs, function(spec) identical(spec$type, fixed_label) || of_groups(spec), NA)
-  all(fine) && is.null(design$wide) && (length(design$others) || length(design$response$latents) < 2L)
+  # weights of points that residuals tie to the responses are not to be trusted
+  exact <- is.null(design$wide) || design$wide$parts$kind == "rescor" && !is_mixed(design$family)
+  all(fine) && exact && (length(design$others) || length(design$response$latents) < 2L)
 }
 
 #' @rdname modular

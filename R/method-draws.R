@@ -7,6 +7,7 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
                                     dpar = NULL, ...) {
   re_formula <- one_re_formula(re_formula, list(...))
   transform <- check_flag(transform, "transform")
+  object <- answering_view(object)
   k <- check_dpar(object, dpar)
   if (is.null(k)) k <- 1L
   own <- if (is_several(object)) seq_len(n_latents(object)) else k
@@ -30,6 +31,7 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
   if (or_else(check_dpar(object, dpar), 1L) > 1L) {
     return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar))
   }
+  object <- answering_view(object)
   classes <- has_classes(object)
   f <- function(fit, target, eta) {
     known <- given_latent(fit, target, eta)
@@ -45,6 +47,10 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 #' @rawNamespace S3method(rstantools::posterior_predict,galvi)
 posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
   re_formula <- one_re_formula(re_formula, list(...))
+  if (!is.null(pure_noise(object))) {
+    new <- drawn_residuals(object, newdata, re_formula)
+    return(over_draws(new$fit, new$target, ndraws, draw_response))
+  }
   target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))
   if (is_counts(object)) return(over_draws(object, target, ndraws, draw_response, response_levels(object)))
   # levels of an ordinal column among others are numbers from 1
@@ -66,8 +72,25 @@ log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NU
       "predict(responses = ) takes responses of new units."
     ))
   }
+  if (!is.null(pure_noise(object))) return(unit_densities(object, ndraws, re_formula))
   target <- draws_target(object, newdata, re_formula, response = TRUE)
   over_draws(object, target, ndraws, log_density_given)
+}
+
+#' Log densities of the responses of each unit together: draws x units
+#' @noRd
+unit_densities <- function(fit, ndraws, re_formula) {
+  if (!all(pure_noise(fit))) {
+    stop_galvi("argument", paste(
+      "log_lik() is not for rescor() of gaussian and other responses together: the gaussian ones have no density of",
+      "their own given the linear predictors. loo() has predictive densities."
+    ))
+  }
+  view <- answering_view(fit)
+  view["noise_of"] <- list(NULL) # all columns at once
+  out <- over_draws(view, draws_target(view, NULL, re_formula), ndraws, residual_densities)
+  unit <- fit$data[[wide_names[["unit"]]]]
+  t(rowsum(t(out), unit, reorder = FALSE))
 }
 
 #' @rdname draws

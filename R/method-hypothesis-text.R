@@ -10,10 +10,40 @@
 #' @noRd
 known_parameters_of <- function(fit) {
   names <- rownames(vcov.galvi(fit))
+  items <- if (inherits(fit, "galvi_wide")) fit$design$wide$items
   fixed <- lapply(seq_along(names), function(j) {
-    list(kind = "fixed", at = j, root = FALSE, names = paste0("b_", coefficient_aliases(names[j])))
+    aliases <- c(coefficient_aliases(names[j]), names_by_response(names[j], items))
+    list(kind = "fixed", at = j, root = FALSE, names = paste0("b_", aliases))
   })
-  c(fixed, if (draws_hyper(fit)) c(spread_parameters(fit), other_parameters(fit)))
+  c(fixed, if (draws_hyper(fit)) c(spread_parameters(fit), residual_parameters(fit), other_parameters(fit)))
+}
+
+#' brms' names of the coefficients of several responses: y_Intercept, y_x
+#' @noRd
+names_by_response <- function(name, items) {
+  own <- paste0(wide_names[["item"]], items)
+  effect <- ifelse(own == name, "Intercept", substring(name, nchar(own) + 2L))
+  at <- which(own == name | startsWith(rep(name, length(own)), paste0(own, ":")))
+  unlist(lapply(at, function(j) paste(response_of_brms(items[j]), coefficient_aliases(effect[j]), sep = "_")))
+}
+
+# Without dots and underscores, as brms needs it in the names of parameters.
+response_of_brms <- function(item) gsub("[._]", "", name_of_brms(item))
+
+#' Those of residuals: sigma_y, rescor__y1__y2
+#' @noRd
+residual_parameters <- function(fit) {
+  spec <- residual_spec(fit$design$specs)
+  if (is.null(spec)) return(NULL)
+  items <- response_of_brms(spec$columns)
+  pairs <- correlation_pairs(length(items))
+  named <- stats::setNames(
+    c(spec$hyper$sd, spec$hyper$cor),
+    c(paste0("sigma_", items), sprintf("rescor__%s__%s", items[pairs[, "column"]], items[pairs[, "row"]]))
+  )
+  lapply(names(named)[fit$model$hyper$learned[named]], function(name) {
+    list(kind = "hyper", at = unname(named[name]), root = FALSE, names = name)
+  })
 }
 
 # Where hyperparameters have a posterior.

@@ -110,8 +110,13 @@ loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
   check_has_rows(x, "leave-one-out prediction needs them all; give a data frame to galvi()")
   joint <- check_flag(joint, "joint")
   if (is_imputed(x)) return(loo_of_sets(x, group, joint))
-  if (!is.null(group)) return(loo_of_groups(x, left_out_groups(x, group), joint))
+  residual <- !is.null(pure_noise(x))
+  if (!is.null(group)) {
+    groups <- left_out_groups(x, group)
+    return(if (residual) loo_of_residuals(x, groups, joint) else loo_of_groups(x, groups, joint))
+  }
   if (joint) stop_galvi("argument", "`joint = TRUE` is for rows that are left out together: give `group`.")
+  if (residual) return(loo_of_residuals(x, NULL, FALSE))
   points <- if (identical(uncertainty_method(x), "points")) as_galvi_error(loo_at_points(x))
   x <- factorised_view(x)
   cavity <- as_galvi_error(cavities(x))
@@ -376,6 +381,9 @@ plot.galvi_loo <- function(x, label_points = FALSE, main = NULL, xlab = NULL, yl
 waic.galvi <- function(x, ...) {
   check_one_set(x, "waic()")
   check_has_rows(x, "the WAIC needs them all")
+  if (!is.null(pure_noise(x))) {
+    stop_galvi("argument", "waic() is not for rescor() of gaussian responses: use loo(), which is exact for these.")
+  }
   x <- without_points(x)
   if (is_several(x)) {
     stop_galvi("argument", sprintf(

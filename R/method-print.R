@@ -202,7 +202,8 @@ print_thresholds <- function(table, digits) {
 #' @noRd
 of_random_effects <- function(fit) {
   specs <- all_specs(fit$design)
-  fit$hyper$term %in% vapply(specs[which_can(specs, "grouped")], `[[`, "", "label")
+  fit$hyper$term %in% vapply(specs[which_can(specs, "grouped") | which_can(specs, "residual")], `[[`, "", "label") |
+    fit$hyper$name %in% fit$model$hyper$name[rest_of_noise(fit)]
 }
 
 #' Which hyperparameters are loadings of shared processes? Tables of the functions' covariances stand for them.
@@ -213,7 +214,8 @@ is_loading <- function(hyper) startsWith(hyper$parameter, "loading[")
 #' @noRd
 print_random <- function(covariances, digits) {
   if (is.null(covariances)) return(invisible())
-  cat("\nRandom effects (SD, correlation):\n")
+  residual <- names(covariances) == "Residual"
+  cat(if (all(residual)) "\nResiduals" else "\nRandom effects", "(SD, correlation):\n")
   print(covariances, digits = digits)
 }
 

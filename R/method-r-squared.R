@@ -174,6 +174,7 @@ NULL
 bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
   check_has_mean(object, "bayes_R2()")
   check_has_rows(object, "bayes_R2() needs them all")
+  object <- answering_view(object)
   target <- draws_target(object, NULL, re_formula)
   moments <- over_draws(object, target, ndraws, function(fit, target, eta) {
     if (has_classes(fit)) return(level_moments_given(fit, eta))
@@ -197,10 +198,10 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
     }
     explained / (explained + within)
   }
-  if (!is_mixed(object$family)) return(share(seq_along(count)))
+  if (!has_parts(object)) return(share(seq_along(count)))
   # columns of several families have units of their own
-  vapply(split(seq_along(count), factor(names(object$family$parts)[target$part], names(object$family$parts))), share,
-    numeric(nrow(moments)))
+  items <- object$design$wide$items
+  vapply(split(seq_along(count), factor(items[target$part], items)), share, numeric(nrow(moments)))
 }
 
 #' @rdname bayes_R2
@@ -208,8 +209,8 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
 #' @rawNamespace S3method(rstantools::loo_R2,galvi)
 loo_R2.galvi <- function(object, ndraws = 1000, ...) {
   check_has_mean(object, "loo_R2()")
-  if (is_mixed(object$family)) {
-    stop_galvi("argument", "loo_R2() is for one family: bayes_R2() has a column for each of several.")
+  if (is_mixed(object$family) || !is.null(pure_noise(object))) {
+    stop_galvi("argument", "loo_R2() is for one family and no rescor(): bayes_R2() has a column for each response.")
   }
   target <- training_target(object)
   check_observed(object, target, "loo_R2()")

@@ -287,6 +287,7 @@ hatvalues.galvi <- function(model, ...) {
   refuse_dots(list(...), hatvalues.galvi, "hatvalues()")
   check_sites(model, "hatvalues()")
   model <- with_sites(model)
+  if (!is.null(pure_noise(model))) return(per_row(model, residual_leverage(model)))
   per_row(model, model$posterior$lambda[, 1L] * determined_variance(model)[, 1L])
 }
 
@@ -297,6 +298,7 @@ cooks.distance.galvi <- function(model, ...) {
   check_one_set(model, "cooks.distance()")
   refuse_dots(list(...), cooks.distance.galvi, "cooks.distance()")
   check_sites(model, "cooks.distance()")
+  check_own_noise(model, "cooks.distance()")
   model <- with_sites(model)
   v <- determined_variance(model)[, 1L]
   leverage <- model$posterior$lambda[, 1L] * v
@@ -310,6 +312,7 @@ rstandard.galvi <- function(model, ...) {
   check_one_set(model, "rstandard()")
   refuse_dots(list(...), rstandard.galvi, "rstandard()")
   check_sites(model, "rstandard()")
+  check_own_noise(model, "rstandard()")
   model <- with_sites(model)
   if (!isTRUE(facts_of(model)$conjugate)) {
     stop_galvi("argument", sprintf(
@@ -338,6 +341,14 @@ check_sites <- function(fit, what) {
   stop_galvi("argument", sprintf(
     "%s is for one linear predictor; this fit has %d per observation. loo::loo(fit) has `leverage` and `pointwise`.",
     what, n_latents(fit)
+  ))
+}
+
+# Rows of rescor() share noise.
+check_own_noise <- function(fit, what) {
+  if (is.null(pure_noise(fit))) return(invisible())
+  stop_galvi("argument", sprintf(
+    "%s is not for residuals that are correlated, rescor(): use residuals(fit, \"pearson\") or loo::loo(fit).", what
   ))
 }
 

@@ -118,6 +118,7 @@ weights.galvi <- function(object, type = "prior", ...) {
   refuse_dots(list(...), weights.galvi, "weights()")
   check_choice(type, "prior", "type")
   check_has_rows(object, "read the weights from the source")
+  object$model$size <- typed_sizes(object)
   weights <- object$model$weights * divisors_of(object, object$model)
   if (inherits(object, "galvi_wide")) return(in_entries(object, weights))
   stats::naresid(object$na.action, stats::setNames(weights, row.names(object$data)))
@@ -131,6 +132,11 @@ sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   check_flag(use.fallback, "use.fallback")
   # it differs from row to row: predict(dpar = "sigma")
   if ("sigma" %in% names(object$design$others)) return(NA_real_)
+  noise <- pure_noise(object)
+  if (!is.null(noise)) {
+    spec <- residual_spec(object$design$specs)
+    return(stats::setNames(object$posterior$hyper[spec$hyper$sd], spec$columns)[noise])
+  }
   parameters <- lapply(object$model$likelihood$hyper, function(at) object$posterior$hyper[at])
   family_type(object$family)$sigma(parameters)
 }

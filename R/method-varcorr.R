@@ -61,16 +61,17 @@ random_covariances <- function(fit, sigma = 1, level = 0.95) {
 #' @noRd
 covariance_blocks <- function(fit, hyper, sigma = 1) {
   blocks <- unlist(lapply(predictors(fit), function(view) {
-    specs <- Filter(function(spec) term_can(spec, "grouped"), view$design$specs)
+    specs <- Filter(function(spec) term_can(spec, "grouped") || term_can(spec, "residual"), view$design$specs)
     unlist(lapply(specs, group_covariances, hyper = hyper, parameter = view$parameter), recursive = FALSE)
   }), recursive = FALSE)
+  blocks <- blocks[order(names(blocks) == "Residual")]
   blocks <- lapply(blocks, function(S) {
     attr(S, "stddev") <- sigma * attr(S, "stddev")
     if (!is.null(attr(S, "parameters"))) attr(S, "parameters")$sd <- sigma * attr(S, "parameters")$sd
     replace(S, TRUE, sigma^2 * S)
   })
   fit$posterior$hyper <- hyper
-  sc <- if (link_has(fit$family, "same_units")) sigma * stats::sigma(fit) else NA_real_
+  sc <- if (link_has(fit$family, "same_units") && is.null(residual_spec(fit$design$specs))) sigma * stats::sigma(fit) else NA_real_
   structure(
     stats::setNames(blocks, make.unique(as.character(names(blocks)))), sc = sc, useSc = is.finite(sc)
   )

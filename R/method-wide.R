@@ -2,13 +2,18 @@
 
 #' Predictions for multivariate responses
 #'
-#' Fits of [`responses(Y) ~ x + factors(d)`][responses()] predict every entry of Y, missing ones included, as a matrix
-#' of the shape of Y. New units can be predicted from their covariates alone or also from some of their responses
-#' (conditional prediction).
+#' Fits of [`responses(Y) ~ x + factors(d)`][responses()] and `responses(Y) ~ x + rescor()` predict every entry of Y,
+#' missing ones included, as a matrix of the shape of Y. New units can be predicted from their covariates alone or
+#' also from some of their responses (conditional prediction).
 #'
 #' @details
 #' Without `responses`, the scores of new units have their prior, N(0, I). With `responses`, they have their posterior
-#' given these, at the estimated loadings and other hyperparameters.
+#' given these, at the estimated loadings and other hyperparameters. The same holds for the residuals of `rescor()`.
+#'
+#' Residuals of gaussian columns with `rescor()` are noise: `fitted()` and `predict()` have means without them,
+#' prediction intervals and `simulate()` draw new ones, correlated between the columns of a unit. With `responses` they
+#' are part of what is predicted, so that standard errors and both kinds of intervals are those of the response.
+#' Residuals of other columns are part of the linear predictor of the observed units.
 #'
 #' With a list of families, each column is predicted by its own family. The levels of an ordinal column among others are
 #' the numbers 1, 2, ..., so that it is predicted by its expected level.
@@ -91,10 +96,10 @@ in_shape <- function(x, shape) {
 #' f(view, rows) for the rows of each part of a family with several, put together; part: that of each row
 #' @noRd
 by_part <- function(fit, part, f) {
-  if (!is_mixed(fit$family)) return(f(fit, seq_along(part)))
+  if (!has_parts(fit)) return(f(fit, seq_along(part)))
   pieces <- lapply(sort(unique(part)), function(i) {
     rows <- which(part == i)
-    list(rows = rows, value = in_column(names(fit$family$parts)[i], f(part_view(fit, i), rows)))
+    list(rows = rows, value = in_column(fit$design$wide$items[i], f(part_view(fit, i), rows)))
   })
   combine <- function(pick) {
     values <- lapply(pieces, pick)
@@ -128,7 +133,8 @@ fitted.galvi_wide <- function(object, type = c("response", "link"), ...) {
 residuals.galvi_wide <- function(object, type = c("response", "pearson", "deviance", "quantile"), ...) {
   refuse_dots(list(...), residuals.galvi_wide, "residuals()")
   type <- first_choice(type, c("response", "pearson", "deviance", "quantile"), "type")
-  in_entries(object, by_part(long_view(object), entry_parts(object), function(view, rows) {
+  fit <- answering_view(object)
+  in_entries(object, by_part(fit, entry_parts(fit), function(view, rows) {
     own <- fit_of_rows(view, rows)
     levels <- is_mixed(object$family) && has_classes(view)
     if (levels) level_residuals(own, type) else as.vector(residuals.galvi(own, type))
@@ -148,11 +154,17 @@ simulate.galvi_wide <- function(object, nsim = 1, seed = NULL, ...) {
   refuse_dots(list(...), simulate.galvi_wide, "simulate()")
   nsim <- check_whole(nsim, "nsim")
   if (!is.null(seed)) set.seed(seed)
+  if (!is.null(pure_noise(object))) {
+    new <- drawn_residuals(object, NULL, NULL)
+    y <- over_draws(new$fit, new$target, nsim, draw_response)
+    draws <- lapply(seq_len(nsim), function(i) in_entries(object, y[i, ] / trials_of(new$fit, new$target)))
+    return(structure(draws, names = paste0("sim_", seq_len(nsim)), seed = seed))
+  }
   fit <- long_view(object)
   all <- over_draws(fit, training_target(fit), nsim, function(view, target, eta) eta, seq_len(n_latents(fit)))
   draws <- lapply(seq_len(nsim), function(i) {
     eta <- matrix(all[i, , ], fit$nobs)
-    in_entries(object, by_part(fit, entry_parts(object), function(view, rows) {
+    in_entries(object, by_part(fit, entry_parts(fit), function(view, rows) {
       view <- fit_of_rows(view, rows)
       target <- training_target(view)
       y <- draw_response(view, target, eta[rows, , drop = FALSE])
@@ -176,9 +188,9 @@ coef.galvi_wide <- function(object, ...) {
   matrix(beta, p, dimnames = list(wide$items, if (length(effects) * p == length(beta)) effects))
 }
 
-entry_parts <- function(object) {
-  part <- object$model[["part"]]
-  if (is.null(part)) rep(1L, object$nobs) else part
+entry_parts <- function(fit) {
+  part <- fit$model[["part"]]
+  if (is.null(part)) rep(1L, fit$nobs) else part
 }
 
 #' Numbers of the entries that were fitted -> a matrix like the response, NA elsewhere
@@ -197,7 +209,14 @@ fit_of_rows <- function(fit, rows) {
   fit$model <- model_of_rows(fit$model, rows)
   fit$data <- fit$data[rows, , drop = FALSE]
   moments <- c("mean", "variance")
-  fit$posterior[moments] <- lapply(fit$posterior[moments], function(x) x[rows, , drop = FALSE])
+  own <- function(posterior) {
+    posterior[moments] <- lapply(posterior[moments], function(x) x[rows, , drop = FALSE])
+    posterior
+  }
+  fit$posterior <- own(fit$posterior)
+  if (!is.null(fit$states)) {
+    fit$states <- lapply(fit$states, function(state) replace(state, "posterior", list(own(state$posterior))))
+  }
   fit$nobs <- length(rows)
   fit["na.action"] <- list(NULL)
   fit

@@ -95,6 +95,7 @@ prior_of_table <- function(x) {
 # Classes of brms and of glmmTMB: what they are priors of.
 prior_classes <- c(
   b = "coefficient", Intercept = "coefficient", sd = "sd", cor = "correlation", L = "correlation", sds = "sd",
+  rescor = "correlation", Lrescor = "correlation",
   sdgp = "sd", lscale = "positive", sdcar = "sd", sderr = "sd", sigma = "sd", shape = "positive", phi = "positive",
   nu = "positive", kappa = "positive", alpha = "positive", beta = "positive", df = "positive", scale = "positive",
   size = "positive", precision = "positive", dispersion = "positive"
@@ -115,7 +116,8 @@ table_row <- function(row) {
     }, ""), collapse = ""))
   if (tmb) return(tmb_row(row, written))
   kind <- prior_classes[row$class]
-  if (is.na(kind) || nzchar(row$resp) || nzchar(row$nlpar)) {
+  of_responses <- row$class %in% c("sigma", "rescor", "Lrescor")
+  if (is.na(kind) || nzchar(row$resp) && !of_responses || nzchar(row$nlpar)) {
     stop_galvi("prior", sprintf("`prior`: %s has no counterpart here: %s.", written, other_class(row)))
   }
   value <- prior_of_text(row$prior, sprintf("prior`: `%s", written))
@@ -155,6 +157,8 @@ table_name <- function(row) {
     sds = , sdgp = , lscale = , sdcar = , sderr = c(
       sprintf("@%s:%s", row$class, row$coef), if (row$class == "lscale") "lengthscale" else "sd"
     ),
+    rescor = , Lrescor = c("rescor()", "cor"),
+    sigma = if (nzchar(row$resp)) c("rescor()", "sd", row$resp) else "sigma",
     row$class
   )
   if (row$class %in% c("sd", "cor", "L")) {
@@ -224,7 +228,10 @@ tmb_row <- function(row, written) {
 }
 
 other_class <- function(row) {
-  if (nzchar(row$resp)) return("a fit has one response; columns of several are responses(Y) ~ x, see ?responses")
+  if (nzchar(row$resp)) return(sprintf(
+    "coefficients of the response %s are named `.item%s` (the intercept) and `.item%s:x`, see ?responses", row$resp,
+    row$resp, row$resp
+  ))
   switch(row$class,
     car = "the dependence of gmrf(model = \"proper\") takes fixed() but no prior",
     ar = "the correlation of ar1(t) takes fixed() but no prior",

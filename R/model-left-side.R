@@ -189,7 +189,7 @@ check_known <- function(frame, typed) {
       stop_galvi("argument", sprintf("`%s` must be numbers, not %s.", name, describe(x)))
     }
     must <- switch(word,
-      se = "finite and not negative", scale = "positive and finite", "infinite where there is no bound"
+      se = "finite and not negative", scale = "positive and finite", "infinite if there is none"
     )
     bad <- which(switch(word, se = !(is.finite(x) & x >= 0), scale = !(is.finite(x) & x > 0), is.na(x)))
     if (length(bad)) {

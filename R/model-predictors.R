@@ -8,6 +8,7 @@
 as_formulas <- function(formula) {
   if (inherits(formula, "formula")) return(list(formula))
   if (inherits(formula, "brmsformula")) return(brms_formulas(formula))
+  if (inherits(formula, "mvbrmsformula")) return(list(brms_responses(formula)))
   listed <- is.list(formula) && !is.object(formula)
   if (!listed) {
     stop_galvi("formula", sprintf("`formula` must be a formula such as y ~ gp(x), not %s.", describe(formula)))
@@ -36,12 +37,28 @@ brms_formulas <- function(x) {
   c(list(strip(x$formula)), lapply(unname(x$pforms), strip))
 }
 
+# brms::bf(mvbind(y1, y2) ~ x) + set_rescor(TRUE)
+brms_responses <- function(x) {
+  forms <- lapply(x$forms, brms_formulas)
+  right <- lapply(forms, function(f) f[[1L]][[3L]])
+  if (any(lengths(forms) > 1L) || length(unique(lapply(right, deparse_one))) > 1L) {
+    stop_galvi("formula", paste(
+      "`formula` has several responses with formulas of their own: here all responses of a fit have one right side, as",
+      "in mvbind(y1, y2) ~ x, with coefficients of their own."
+    ))
+  }
+  left <- as.call(c(quote(mvbind), unname(lapply(forms, function(f) f[[1L]][[2L]]))))
+  right <- right[[1L]]
+  if (!is.null(x$rescor)) right <- call("+", right, call("set_rescor", x$rescor))
+  stats::as.formula(call("~", left, right), env = environment(forms[[1L]][[1L]]))
+}
+
 check_formula <- function(formula) {
   as_formulas(formula)
   formula
 }
 
-is_formulas <- function(x) inherits(x, c("formula", "brmsformula")) || is.list(x) && !is.data.frame(x)
+is_formulas <- function(x) inherits(x, c("formula", "brmsformula", "mvbrmsformula")) || is.list(x) && !is.data.frame(x)
 
 #' The formulas of other parameters, by name: the user's, and intercepts where the family needs more predictors
 #' @noRd

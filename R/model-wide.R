@@ -1,24 +1,31 @@
 # The wide form: responses(Y) ~ x + factors(2), a response with a column for each item. It is the long form with a
 # row for each observed entry of Y; methods of the fit return matrices (R/method-wide.R).
 
-#' Multivariate responses and factor models
+#' Multivariate responses: factor models and correlated residuals
 #'
-#' `responses(Y) ~ x + factors(2)` in [galvi()] models all columns of a matrix or data frame Y together: species at
-#' sites, questions of a test, genes of cells. Each column has its own intercept, slopes and loadings; the rows share
-#' latent factors. The model is a generalised linear latent variable model (model-based ordination), factor analysis or
-#' probabilistic PCA.
+#' `responses(Y) ~ x + factors(2)` and `responses(cbind(y1, y2)) ~ x + rescor()` in [galvi()] model all columns of a
+#' matrix or data frame Y together: species at sites, questions of a test, measurements of animals. Each column has its
+#' own intercept and slopes. What the columns of a row have in common is either latent factors, with loadings of each
+#' column (model-based ordination, factor analysis, probabilistic PCA), or residuals with an unrestricted covariance
+#' matrix (multivariate regression, the multivariate Poisson log-normal model).
 #'
 #' @details
-#' For row i (the unit) and column j (the item), eta_ij = offset_ij + b_j' x_i + w_j' z_i, with scores z_i ~ N(0, I) of
-#' dimension d. Entries of Y may be missing. It is the model of [rr()] in wide form: a fit is computed on the long form
-#' of Y and its methods return matrices (see [predict.galvi_wide()]).
+#' For row i (the unit) and column j (the item), eta_ij = offset_ij + b_j' x_i + w_j' z_i with `factors(d)`, with scores
+#' z_i ~ N(0, I) of dimension d, and eta_ij = offset_ij + b_j' x_i + z_ij with `rescor()`, with residuals z_i ~ N(0, S).
+#' Entries of Y may be missing. A fit is computed on the long form of Y, with a row for each observed entry, and its
+#' methods return matrices (see [predict.galvi_wide()]).
 #'
 #' **Fixed effects** are for each column; `0 +` removes the intercepts. **Other terms**, such as `gp(x)` or `(1 |
-#' block)`, are shared by all columns: `gp(x)` is one function, `(1 | unit)` an effect for each row.
+#' block)`, are shared by all columns: `gp(x)` is one function, `(1 | unit)` an effect for each row. In such terms
+#' `.item` is the column and `.unit` the row of an entry, both factors: `gp(x, by = .item)` is a function for each
+#' column, `(0 + .item || g)` a random intercept for each column and group, and `(0 + .item | g)` the same with
+#' correlations between the columns, which brms writes as `(1 | p | g)`.
 #'
-#' **Column effects.** Intercepts, slopes and loadings are point estimates, which maximise the marginal likelihood or
-#' its bound. With `factors(2, columns = "random")`, intercepts and slopes have priors like the fixed effects of
-#' [galvi()] and are integrated over; the loadings remain point estimates.
+#' **Column effects.** With `factors()`, intercepts, slopes and loadings are point estimates, which maximise the
+#' marginal likelihood or its bound. With `factors(2, columns = "random")`, and with `rescor()`, intercepts and slopes
+#' have priors like the fixed effects of [galvi()] and are integrated over. Their names are `.itemy1` for the
+#' intercept of the column y1 and `.itemy1:x` for a slope. With `rescor()` each column has the default priors that it
+#' would have alone, and in `prior` the entry `intercept` is for all intercepts, `default` for all slopes.
 #'
 #' **Families.** `family` is one family, whose parameters are common to all columns, or a list with one family per
 #' column (in the order of the columns, or with their names), each with parameters of its own. `rep(list(gaussian()),
@@ -26,21 +33,54 @@
 #'
 #' **Offsets and weights** may be vectors with an element per row of Y, or matrices of the shape of Y. For binomial
 #' columns that are proportions, weights are the numbers of trials. What weights mean depends on the family of the
-#' column, see [galvi()].
+#' column, see [galvi()]; weights of gaussian columns with `rescor()` divide the covariance of the residuals.
+#'
+#' @section Correlated residuals:
+#' Of gaussian columns the residuals are all the noise: with `rescor()` the model is multivariate regression, computed
+#' exactly. With flat priors, `prior = list(intercept = normal(0, Inf), default = normal(0, Inf))`, estimates and
+#' covariances are those of `lm(cbind(y1, y2) ~ x)`, with [stats::estVar()] as the covariance of the residuals, and the
+#' log evidence is the restricted log likelihood. Columns may have any units. The posterior mean of a row,
+#' `fitted()`, does not contain its residual; `predict(responses = )` predicts responses of a unit from others.
+#'
+#' Residuals of counts (`poisson()`, `negbinomial()`), of positive numbers (`"gamma"`) and of proportions with several
+#' trials are part of the linear predictor, beside the noise of the family: overdispersion that is correlated between
+#' the columns. The bound is that of a Gaussian with all correlations, and so at least that of independent variances.
+#' Residuals of single trials, levels and of families with a scale of their own (`student()`) are not determined
+#' beside the noise: use `factors(d)`. A list of families may have gaussian columns and others.
+#'
+#' `VarCorr()` and `summary()` show standard deviations and correlations; `sigma()` returns those of gaussian columns.
+#' In `fit$hyper` they are `rescor().sd.y1` and `rescor().cor.y1.y2`; in [hypothesis()] also `sigma_y1`,
+#' `rescor__y1__y2`, and `y1_x` for a coefficient, as in brms. Priors are `prior = list("rescor()" = list(sd =
+#' half_normal(10), cor = lkj(2)))`, as in [random-slopes]; without one there is none. The entries `sd` and `cor` of
+#' `prior` are for these and for random effects, `sigma` for the standard deviations of gaussian residuals alone.
+#'
+#' [loo()][loo.galvi] predicts an entry from all others, including those of its unit; `loo(fit, group = ".unit", joint =
+#' TRUE)` predicts the responses of a unit together from the other units, as brms does. `log_lik()` of gaussian columns
+#' has a column for each unit.
+#'
+#' **brms.** `mvbind(y1, y2) ~ x` is `responses(data.frame(y1, y2)) ~ x`. For gaussian responses it has `rescor()`
+#' unless the formula has `set_rescor(FALSE)`, which gives responses that have nothing in common; for other families say
+#' which. Terms that all responses would share are refused there, because in brms each response has its own. Objects of
+#' `brms::bf(mvbind(y1, y2) ~ x) + set_rescor(TRUE)` are accepted. All responses have the same right side.
 #'
 #' @param Y A numeric matrix, or a data frame with columns as the family expects them; NA for missing entries.
 #' @param d The number of factors: a whole number smaller than the number of columns; 2 by default.
 #' @param columns `"points"` (the default) for intercepts and slopes that are point estimates, `"random"` for ones with
 #'   priors.
 #' @param loadings As in [rr()].
-#' @return No value. Both are only valid inside a formula.
+#' @return No value. All three are only valid inside a formula.
 #' @section Errors:
-#' `galvi_error_formula` if only one of `responses()` and `factors()` is there, or `factors()` occurs twice;
-#' `galvi_error_response` if Y is not a matrix or a column does not suit its family; `galvi_error_family` if a list of
-#' families does not have one for each column; `galvi_error_argument` if `d` is too large.
+#' `galvi_error_formula` if only one of `responses()` and `factors()` or `rescor()` is there, or there are two of
+#' them, or a term is written as in brms and means something else here; `galvi_error_response` if Y is not a matrix, a
+#' column does not suit its family, or the residuals of a gaussian column are zero or proportional to those of
+#' another; `galvi_error_family` if a list of families does not have one for each column, or `rescor()` does not go
+#' with a family; `galvi_error_argument` if `d` is too large, or `weights` of gaussian columns with `rescor()` are
+#' `frequency()`.
 #' @inherit rr references
-#' @seealso [predict.galvi_wide()] for predictions; [galvi-factors] for `loadings()`, `scores()` and `biplot()`;
-#'   `vignette("ordination")`.
+#' @references
+#' Aitchison, J. and Ho, C. H. (1989). The multivariate Poisson-log normal distribution. *Biometrika* 76, 643-653.
+#' @seealso [predict.galvi_wide()] for predictions; [VarCorr.galvi()]; [galvi-factors] for `loadings()`, `scores()` and
+#'   `biplot()`; `vignette("ordination")`.
 #' @family terms
 #' @examples
 #' # one factor of four standardised crime rates, which need no intercepts
@@ -54,6 +94,16 @@
 #' z <- rnorm(60)
 #' Y <- sapply(c(a = 1, b = -0.5, c = 0.8), function(w) rnbinom(60, size = 3, mu = exp(1 + w * z)))
 #' galvi(responses(Y) ~ factors(1), family = rep(list(negbinomial()), 3))
+#'
+#' # multivariate regression: are cars that are thirsty for their weight also fast?
+#' fit <- galvi(responses(cbind(mpg, qsec)) ~ wt + hp + rescor(), data = mtcars)
+#' fit
+#' hypothesis(fit, "rescor__mpg__qsec > 0")
+#' # the acceleration of a car whose consumption is known
+#' predict(fit, data.frame(wt = 3, hp = 150), responses = c(15, NA), interval = "prediction")
+#'
+#' # counts with correlated residuals
+#' galvi(responses(Y) ~ rescor(), family = poisson())
 #' @name responses
 NULL
 
@@ -67,17 +117,23 @@ factors <- function(d = 2, columns = c("points", "random"), loadings = NULL) {
   stop_term("factors", "responses(Y) ~ x + factors(2)")
 }
 
-is_wide <- function(formula) length(formula) == 3L && head_name(formula[[2L]]) == "responses"
+#' @rdname responses
+#' @export
+rescor <- function() stop_term("rescor", "responses(cbind(y1, y2)) ~ x + rescor()")
+
+# mvbind() is brms' word.
+is_wide <- function(formula) length(formula) == 3L && any_head(formula[[2L]]) %in% c("responses", "mvbind")
 
 # ---- formula, data -> long form ----
 
 #' What galvi_design() returns, of the long form, with `wide`: how to come back
 #' @noRd
 design_of_wide <- function(formula, data, family, args, na.action) {
-  parts <- wide_parts(formula)
+  parts <- wide_parts(formula, family)
   data <- check_data(data)
   env <- environment(formula)
   Y <- wide_response(formula[[2L]], data, env)
+  if (parts$kind == "independent") family <- each_its_own(family, names(Y$columns))
   n <- nrow(Y$columns)
   rows <- wide_rows(parts, data, env, n)
   kept <- wide_subset(args$subset, data, env, n)
@@ -105,10 +161,12 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   frame <- long_frame(rows, at, units, items)
   frame[[wide_names[["response"]]]] <- read$y
   if (!is.null(offset)) frame[[wide_names[["offset"]]]] <- offset[cells]
+  weighted <- parts$kind == "rescor" && !is.null(weights) && any(is_pure_noise(families$family))
+  if (weighted) frame[[wide_names[["weights"]]]] <- divisors_of_residuals(weights[cells], args$weights)
   used <- list(offset = if (!is.null(offset)) as.name(wide_names[["offset"]]))
   # the columns have been read and are numbers now
   design <- design_of_parts(
-    long_parts(parts, formula, frame), list(formula), frame, as_galvi_family("gaussian"),
+    long_parts(parts, formula, frame, items, weighted), list(formula), frame, as_galvi_family("gaussian"),
     Filter(Negate(is.null), used), na.action
   )
   left <- attr(design$data, "na.action")
@@ -123,64 +181,15 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   design$args <- Filter(Negate(is.null), used)
   design$wide <- list(
     formula = formula, items = items, units = units, parts = parts, data = rows, name = Y$name, offset = args$offset,
-    offsets = offset, entries = cells[keep], integer = all(vapply(Y$columns, is.integer, NA)), levels = read$levels
+    offsets = offset, entries = cells[keep], integer = all(vapply(Y$columns, is.integer, NA)), levels = read$levels,
+    weighted = weighted
   )
-  design
-}
-
-# The right side: factors(), fixed effects of each column, terms that all share, offsets.
-wide_parts <- function(formula) {
-  env <- environment(formula)
-  pieces <- summands(formula[[3L]])
-  own <- vapply(pieces, function(piece) head_name(piece$expr) == "factors", NA)
-  if (sum(own) != 1L || pieces[own][[1L]]$sign < 0) {
-    stop_galvi("formula", sprintf(
-      "`%s`: responses() needs one term factors(), as in responses(Y) ~ x + factors(2).", deparse_one(formula)
-    ))
-  }
-  call <- pieces[own][[1L]]$expr
-  arguments <- match_term(call, factors)
-  columns <- if (is.null(arguments$columns)) "points" else check_evaluates(eval(arguments$columns, env), "columns")
-  sorted <- sort_summands(pieces[!own], env)
-  if (length(factor_specs(sorted$specs))) {
-    stop_galvi("formula", sprintf("`%s`: rr() is for the long form; here it is factors().", deparse_one(formula)))
-  }
-  fixed <- if (length(sorted$fixed)) Reduce(function(a, b) {
-    if (head_name(b) == "-" && length(b) == 2L) call("-", a, b[[2L]]) else call("+", a, b)
-  }, sorted$fixed) else 1
-  if ("." %in% all.vars(fixed)) {
-    stop_galvi("formula", sprintf("`%s`: write the fixed effects of responses() out, without a dot.",
-      deparse_one(formula)))
-  }
-  list(
-    d = arguments$d, columns = check_choice(columns, c("points", "random"), "columns"), loadings = arguments$loadings,
-    fixed = stats::terms(stats::as.formula(call("~", fixed), env = env)), offsets = sorted$offsets,
-    specs = sorted$specs
-  )
-}
-
-#' What parse_formulas() would return of .response ~ 0 + rr(.item | .unit, d, columns = ~ x) + gp(z)
-#' @noRd
-long_parts <- function(parts, formula, frame) {
-  env <- environment(formula)
-  item <- as.name(wide_names[["item"]])
-  term <- call("rr", call("|", item, as.name(wide_names[["unit"]])), d = or_else(parts$d, 2))
-  term$loadings <- parts$loadings
-  labels <- attr(parts$fixed, "term.labels")
-  intercept <- attr(parts$fixed, "intercept") == 1L
-  fixed <- list(0)
-  if (parts$columns == "points") {
-    if (intercept || length(labels)) term$columns <- stats::formula(parts$fixed)
-  } else {
-    fixed <- c(fixed, if (intercept) list(item), lapply(labels, function(label) call(":", item, str2lang(label))))
-  }
-  long <- stats::as.formula(call("~", as.name(wide_names[["response"]]), formula[[3L]]), env = env)
-  factors <- sort_summands(list(list(expr = term, sign = 1)), env)$specs
-  sorted_formula(long, list(fixed = fixed, offsets = list(), specs = c(factors, parts$specs)), frame, wide_names)
+  if (parts$kind == "rescor") with_residuals(design, at$item[keep]) else design
 }
 
 # responses(Y) -> list(columns: a data frame, name)
 wide_response <- function(call, data, env) {
+  if (any_head(call) == "mvbind") return(bound_responses(call, data, env))
   if (length(call) != 2L) {
     stop_galvi("formula", sprintf("`%s`: responses() takes one matrix or data frame.", deparse_one(call)))
   }
@@ -196,6 +205,9 @@ wide_response <- function(call, data, env) {
   if (!is.null(data) && nrow(Y) != nrow(data)) {
     response_error(name, sprintf("must have a row for each of the %d rows of `data`, not %d", nrow(data), nrow(Y)))
   }
+  if (ncol(Y) < 2L) {
+    response_error(name, "has one column: responses() is for two or more. Write y ~ x for one")
+  }
   names <- colnames(Y)
   if (is.null(names)) names <- paste0("y", seq_len(ncol(Y)))
   if (anyDuplicated(names) || anyNA(names)) response_error(name, "must have columns with names of their own")
@@ -203,6 +215,23 @@ wide_response <- function(call, data, env) {
   if (is.matrix(Y)) Y <- lapply(seq_along(names), function(j) as.vector(Y[, j]))
   list(columns = structure(unclass(Y), names = names, row.names = seq_along(Y[[1L]]), class = "data.frame"),
     rows = rows, name = name)
+}
+
+# mvbind(y1, b = y2)
+bound_responses <- function(call, data, env) {
+  columns <- as.list(call)[-1L]
+  given <- or_else(names(columns), rep("", length(columns)))
+  names(columns) <- ifelse(nzchar(given), given, vapply(columns, deparse_one, ""))
+  values <- lapply(columns, function(x) check_evaluates(eval(x, as.list(data), env), deparse_one(x), "response"))
+  n <- vapply(values, NROW, 1L)
+  if (length(n) < 2L) stop_galvi("formula", sprintf("`%s` has one response: write y ~ x for one.", deparse_one(call)))
+  if (length(unique(n)) > 1L || any(vapply(values, function(x) !is.null(dim(x)), NA))) {
+    response_error("mvbind()", "takes columns of the same length")
+  }
+  env <- list2env(list(Y = structure(values, row.names = seq_len(n[1L]), class = "data.frame")), parent = env)
+  out <- wide_response(quote(responses(Y)), data, env)
+  out$name <- sprintf("mvbind(%s)", paste(names(columns), collapse = ", "))
+  out
 }
 
 unit_labels <- function(rows, data, n) {
@@ -214,10 +243,13 @@ unit_labels <- function(rows, data, n) {
 wide_rows <- function(parts, data, env, n) {
   of_term <- function(spec) c(spec_names(spec), if (spec_has_dot(spec)) names(data))
   wanted <- unique(c(all.vars(parts$fixed), unlist(lapply(parts$specs, of_term))))
-  clash <- intersect(wanted, wide_names)
+  # in terms `.item` and `.unit` are the column and the row of an entry
+  own <- wide_names[c("item", "unit")]
+  clash <- intersect(wanted, setdiff(wide_names, setdiff(own, names(data))))
   if (length(clash)) {
     stop_galvi("data", sprintf("`%s` is a name that galvi uses itself: rename the variable.", clash[1L]))
   }
+  wanted <- setdiff(wanted, wide_names)
   values <- lapply(stats::setNames(nm = wanted), function(v) {
     x <- if (v %in% names(data)) data[[v]] else get0(v, envir = env)
     if (NROW(x) == n && !is.function(x)) x

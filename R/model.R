@@ -11,6 +11,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, p
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / trials_of(design, design)
   others <- names(parts$others)
   columns_of <- function(part) attr(part$fixed, "term.labels")
+  prior <- prior_of_residuals(prior, parts$specs)
   sorted <- c(
     list(sort_priors(prior[setdiff(names(prior), others)], parts$specs, labels_of_columns = columns_of(parts))),
     lapply(others, function(name) {
@@ -158,7 +159,7 @@ model_context <- function(design, registry) {
     spread = scale$spread,
     latents = if (length(design$latents) > 1L && !length(design$parts$others)) design$latents,
     intercept = family_type(design$family)$intercept(design$family), dispersion = known_dispersion(design),
-    noise = noise_to_take(design, scale$spread)
+    noise = noise_to_take(design, scale$spread), responses = scales_of_responses(design, weights)
   )
 }
 

@@ -2,7 +2,7 @@
 # probability integral transform.
 
 calibration_panels <- function(fit, settings) {
-  if (is_mixed(fit$family)) {
+  if (is_mixed(fit$family) || !is.null(pure_noise(fit))) {
     stop_galvi("argument", paste(
       "`which = \"calibration\"` is for one family, and the columns of this fit have their own: use \"residuals\" or",
       "\"predictive\"."

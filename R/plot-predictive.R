@@ -6,6 +6,12 @@ most_bars <- 40L
 predictive_panels <- function(fit, settings) {
   own <- as_long(fit)
   target <- plotted_rows(own, settings$newdata, "predictive", left_out = FALSE)$target
+  if (!is.null(pure_noise(fit))) {
+    new <- drawn_residuals(fit, NULL, NULL)
+    own <- new$fit
+    target["marginals"] <- list(NULL)
+    target[c("rows", "part", "size")] <- new$target[c("rows", "part", "size")]
+  }
   check_right_censored(target)
   rows <- predictive_rows(target)
   if (!length(rows$row)) stop_galvi("argument", "`which = \"predictive\"` needs a row whose weight is not zero.")

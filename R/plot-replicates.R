@@ -45,7 +45,7 @@ predictive_columns <- function(fit, own, target, row) {
   item <- as.integer(own$data[[wide_names[["item"]]]])[match(target$names, row.names(own$data))][row]
   present <- intersect(seq_along(wide$items), item)
   lapply(present, function(j) {
-    view <- if (is_mixed(own$family)) part_view(own, own$model_part[j]) else own
+    view <- if (has_parts(own)) part_view(own, own$model_part[j]) else own
     list(name = wide$items[j], title = wide$items[j], view = view, at = which(item == j))
   })
 }

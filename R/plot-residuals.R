@@ -78,8 +78,8 @@ as_long <- function(fit) if (inherits(fit, "galvi_wide")) long_view(fit) else fi
 #' Which part of a family with several each row has; 1 of others
 #' @noRd
 parts_of <- function(fit, target) {
-  if (!is_mixed(fit$family)) return(rep(1L, target$n))
-  fit$model[["part"]][match(target$names, row.names(fit$data))]
+  if (!has_parts(fit)) return(rep(1L, target$n))
+  part_of_rows(fit, fit$data)[match(target$names, row.names(fit$data))]
 }
 
 #' Some rows of a target whose marginals are known

@@ -123,6 +123,10 @@ typed_priors <- function(spec, context) {
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
   lapply(seq_along(spec$columns), function(j) {
     slope <- spec$assign[j] > 0L
+    if (!is.null(context$responses) && labels[j] == wide_names[["item"]]) {
+      prior <- chosen_prior(context$prior, c(spec$columns[j], labels[j], "intercept", "at_means"))
+      return(if (!isTRUE(attr(prior, "open"))) prior)
+    }
     if (!slope && !context$intercept) return(new_value("normal", mean = 0, sd = 0))
     prior <- chosen_prior(context$prior, c(spec$columns[j], labels[j], if (slope) "default" else "at_means"))
     # that of a fit is open again
@@ -133,6 +137,7 @@ typed_priors <- function(spec, context) {
 #' How the columns enter the core (column_coding())
 #' @noRd
 fixed_coding <- function(W, typed, spec, context) {
+  if (!is.null(context$responses)) return(coding_of_responses(W, typed, spec, context))
   intercept <- spec$assign == 0L
   open <- !intercept & vapply(typed, is.null, NA)
   of_intercept <- typed[which(intercept)]
@@ -161,6 +166,40 @@ fixed_coding <- function(W, typed, spec, context) {
   }
   coding
 }
+
+#' The coding of several responses: each has columns that are zero elsewhere, with the default priors that it would have
+#' alone
+#' @noRd
+coding_of_responses <- function(W, typed, spec, context) {
+  check_scales(W, spec, context)
+  q <- ncol(W)
+  own_intercept <- c("", attr(spec$terms, "term.labels"))[spec$assign + 1L] == wide_names[["item"]]
+  out <- as_they_are(q)
+  out$at <- "none"
+  out$tied <- logical(q)
+  left <- rep(TRUE, q)
+  for (response in context$responses) {
+    X <- W[response$rows, , drop = FALSE]
+    # a column of zeros is that of any response
+    at <- which(left & (colSums(X != 0) > 0 | colSums(W != 0) == 0))
+    left[at] <- FALSE
+    if (!length(at)) next
+    part <- list(assign = ifelse(own_intercept[at], 0L, spec$assign[at]), columns = spec$columns[at])
+    own <- replace(context, c("responses", "centre", "spread", "weights"), list(
+      NULL, response$centre, response$spread, context$weights[response$rows]
+    ))
+    coding <- fixed_coding(X[, at, drop = FALSE], typed[at], part, own)
+    if (is.null(coding)) next
+    # of columns of one response X A is what the core takes, and it is zero in the others' rows
+    out$A[at, at] <- out$B[at, at] <- if (is_through_origin(coding)) coding$A else coding$B
+    out$mean[at] <- coding$mean
+    if (!is.null(coding$tied)) out$tied[at] <- coding$tied
+  }
+  out
+}
+
+# Is a constant among the columns, which takes up their centres?
+is_through_origin <- function(coding) any(coding$centre != 0) || any(coding$level != 0)
 
 # Thresholds that are typed belong to columns as they are printed; those of a fit to its means.
 may_centre_thresholds <- function(W, context) {

@@ -12,8 +12,12 @@ group_prior <- function(context, label, what) {
   list(given = FALSE, value = NULL)
 }
 
-# Registers them; -> their positions, named as C++ knows them.
-slopes_hyper <- function(spec, W, context) {
+#' Registers them
+#' @param unit For each effect the standard deviation that is a typical one: learning starts there. cor: correlations
+#'   where it starts, as correlation_pairs() has them.
+#' @return Their positions, named as C++ knows them.
+#' @noRd
+slopes_hyper <- function(spec, unit, context, cor = 0) {
   check_group_prior(context$group_prior[[spec$label]], spec$label)
   structure <- effect_structures[[spec$structure]]
   facts <- core_facts$field[[structure$model]]
@@ -23,8 +27,6 @@ slopes_hyper <- function(spec, W, context) {
     context$registry$add(spec$label, parameter, entry, range[1L], range[2L], transform, limited = fact$limited,
       weak = weak)
   }
-  # an effect of this size moves the linear predictor by as much as the response varies
-  unit <- sqrt(context$default_variance) / sqrt(colMeans(W^2))
   unit[!is.finite(unit)] <- max(unit[is.finite(unit)])
   names <- if (spec$hom) "sd" else paste0("sd.", spec$columns)
   unit <- if (spec$hom) mean(unit) else rep_len(unit, length(names))
@@ -39,7 +41,7 @@ slopes_hyper <- function(spec, W, context) {
   }, 1L)
   names <- structure$cor(spec$own_columns)
   if (!length(names)) return(list(sd = sd))
-  cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"))
+  cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"), cor)
   sets <- effect_sets(spec)
   matrix <- spec$structure == "us"
   uniform <- if (matrix) slope_correlations(spec, list(given = TRUE, value = lkj(1)))$prior
@@ -105,12 +107,14 @@ check_group_prior <- function(given, label) {
   check_known_entries(given, c("sd", "cor"), label)
 }
 
+#' @param start Correlations where learning starts.
 #' @return list(value: as the table has it, learned, prior: a list), for every correlation of one set of effects
 #' @noRd
-slope_correlations <- function(spec, prior) {
+slope_correlations <- function(spec, prior, start = 0) {
   structure <- effect_structures[[spec$structure]]
   q <- length(spec$own_columns)
   m <- length(structure$cor(spec$own_columns))
+  start <- rep_len(as.numeric(start), m)
   given <- prior$value
   matrix <- spec$structure == "us"
   refuse <- function(what) {
@@ -119,13 +123,13 @@ slope_correlations <- function(spec, prior) {
   }
   in_table <- function(cor) if (is.null(structure$numbers)) cor else drop(structure$numbers(rbind(cor), q))
   if (is.null(given) || inherits(given, "galvi_lkj") && !matrix && !isTRUE(prior$own)) {
-    return(list(value = in_table(numeric(m)), learned = TRUE, prior = vector("list", m)))
+    return(list(value = in_table(start), learned = TRUE, prior = vector("list", m)))
   }
   if (inherits(given, "galvi_lkj")) {
     if (!matrix) refuse("lkj(), which is a prior of unstructured correlations")
     # of a partial correlation in column j, see src/hyper/prior_density.cpp
     spare <- (q - 1L - correlation_pairs(q)[, "column"]) / 2
-    return(list(value = numeric(m), learned = TRUE, prior = lapply(given$eta + spare, function(shape) {
+    return(list(value = start, learned = TRUE, prior = lapply(given$eta + spare, function(shape) {
       list(type = given$type, shape = shape, eta = given$eta)
     })))
   }

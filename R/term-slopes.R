@@ -293,7 +293,9 @@ design_term.slopes_term <- function(spec, frame, context) {
     spec$noise <- context$noise$variance
     context$noise$taken <- TRUE
   }
-  spec$hyper <- slopes_hyper(spec, on_axes(strip_matrix(built$W), spec), context)
+  # an effect of this size moves the linear predictor by as much as the response varies
+  unit <- sqrt(context$default_variance) / sqrt(colMeans(on_axes(strip_matrix(built$W), spec)^2))
+  spec$hyper <- slopes_hyper(spec, unit, context)
   field <- c(slopes_field(spec), if (!is.null(spec$axes)) list(axes = spec$axes))
   term <- list(type = "field", label = spec$label, field = field)
   list(spec = spec, rows = rows, term = term, priors = spec$hyper_priors)

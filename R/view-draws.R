@@ -33,7 +33,8 @@
 #'   with classes their probabilities, draws x rows x classes.
 #' * `posterior_predict()`: new responses, draws x rows: numbers, counts of successes, 0 and 1 for a binary response, or
 #'   the number of the class with the classes as attribute `levels`.
-#' * `log_lik()`: log p(y | eta), times the weight of the row where weights multiply the log likelihood, draws x rows.
+#' * `log_lik()`: log p(y | eta), times the weight of the row where weights multiply the log likelihood, draws x rows;
+#'   of gaussian [responses()] with `rescor()` draws x units, the density of a unit's responses together.
 #' * `posterior_interval()`: a matrix of credible intervals with a row per coefficient and learned hyperparameter. It is
 #'   computed from the posterior without draws.
 #' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per
@@ -69,7 +70,7 @@ NULL
 draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE, averages = FALSE) {
   kept <- if (averages) kept_in_prediction(fit, re_formula) else kept_effects(fit$design, re_formula)
   if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
-  if (inherits(fit, "galvi_wide")) newdata <- new_entries(fit, newdata)
+  if (!is.null(fit$design$wide)) newdata <- new_entries(fit, newdata)
   new_target(fit, newdata, response = response, kept = kept)
 }
 

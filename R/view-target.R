@@ -9,7 +9,7 @@ training_target <- function(fit) {
   if (is_imputed(fit)) check_same_rows(fit)
   model <- fit$model
   c(model[intersect(row_numbers, names(model))], list(
-    rows = model$designs, n = fit$nobs, names = row.names(fit$data), omitted = NULL,
+    rows = or_else(fit$asked_rows, model$designs), n = fit$nobs, names = row.names(fit$data), omitted = NULL,
     marginals = fitted_marginals(fit)
   ), if (is_imputed(fit)) list(sets = lapply(fit$fits, training_target)))
 }
@@ -30,10 +30,10 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
   ), if (is_imputed(fit)) list(sets = lapply(fit$fits, new_target, newdata, na.action, response, kept)))
 }
 
-#' Which part of a family with several each row has: that of its column; NULL for one family
+#' Which part each row has, of those with likelihoods of their own: that of its column; NULL without parts
 #' @noRd
 part_of_rows <- function(fit, frame) {
-  if (is_mixed(fit$family)) match(frame[[wide_names[["item"]]]], fit$design$wide$items)
+  if (has_parts(fit)) match(frame[[wide_names[["item"]]]], fit$design$wide$items)
 }
 
 #' Does `newdata` have what `size` of a new response is read from? The argument `response` of new_target(): FALSE, TRUE

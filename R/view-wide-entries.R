@@ -3,11 +3,13 @@
 
 #' The units to predict for: list(fit: of the long form, with their posterior; n, units: shown names, labels: names in
 #' the long form, rows: their variables, offset)
+#' @param signal As in residual_view(); of units with known responses the residuals are in eta.
 #' @noRd
-wide_grid <- function(object, newdata, responses) {
+wide_grid <- function(object, newdata, responses, signal = is.null(responses)) {
   wide <- object$design$wide
   p <- length(wide$items)
   fit <- long_view(object)
+  if (is.null(responses)) fit <- residual_view(fit, signal)
   if (is.null(newdata) && is.null(responses)) {
     return(list(fit = fit, n = length(wide$units), units = wide$units, labels = wide$units, rows = wide$data,
       offset = wide$offsets))
@@ -29,7 +31,7 @@ wide_grid <- function(object, newdata, responses) {
   offset <- wide_offset(wide$parts$offsets, wide$offset, newdata, env, c(n, p))
   labels <- sprintf("<new unit %d>", seq_len(n))
   grid <- list(fit = fit, n = n, units = row.names(newdata), labels = labels, rows = rows, offset = offset)
-  if (!is.null(Y)) grid$fit <- given_responses(fit, grid, Y)
+  if (!is.null(Y)) grid$fit <- residual_view(given_responses(fit, grid, Y), signal)
   grid
 }
 
@@ -41,6 +43,7 @@ entry_frame <- function(grid, cells, items) {
   levels(frame[[wide_names[["unit"]]]]) <- grid$labels
   attr(frame, "shown_units") <- grid$units
   if (!is.null(grid$offset)) frame[[wide_names[["offset"]]]] <- grid$offset[cells]
+  if (isTRUE(grid$fit$design$wide$weighted)) frame[[wide_names[["weights"]]]] <- rep(1, length(cells))
   frame
 }
 
@@ -83,16 +86,26 @@ given_responses <- function(fit, grid, Y) {
   families <- list(family = fit$family, part = if (is_mixed(fit$family)) seq_along(wide$items))
   read <- read_columns(Y, families, at, cells, NULL, grid$units, fit$design$response$levels)
   frame <- entry_frame(grid, cells, wide$items)
-  t <- which(which_can(fit$design$specs, "units"))
+  residual <- residual_spec(fit$design$specs)
+  t <- which(which_can(fit$design$specs, if (is.null(residual)) "units" else "residual"))
+  if (!length(t)) {
+    stop_galvi("argument", "`responses` tell nothing of each other without factors() or rescor().")
+  }
   alone <- length(fit$design$specs) == 1L
-  fit$design$specs[[t]]$units <- c(if (!alone) fit$design$specs[[t]]$units, grid$labels)
+  field <- if (is.null(residual)) "units" else "levels"
+  fit$design$specs[[t]][[field]] <- c(if (!alone) fit$design$specs[[t]][[field]], grid$labels)
   new <- design_rows(fit$design, frame)
   if (length(new$omitted)) stop_galvi("newdata", "`newdata` has missing values in rows whose `responses` are known.")
   if (any(vapply(new$rows[[1L]], function(rows) !is.null(rows$extension), NA))) {
     stop_galvi("newdata", "`responses` of new units need levels of the other terms that the fit has seen.")
   }
   model <- fit$model
-  model$predictors[[1L]]$terms[[t]]$units <- length(fit$design$specs[[t]]$units)
+  spec <- fit$design$specs[[t]]
+  if (is.null(residual)) model$predictors[[1L]]$terms[[t]]$units <- length(spec$units) else {
+    model$predictors[[1L]]$terms[[t]]$field <- field_list(field_structure(spec), spec$hyper)
+    own <- which(spec$noise[at$item])
+    read$size[own] <- 1 / spec$scale[at$item[own]]^2
+  }
   rows <- list(
     y = read$y, size = read$size, weights = read$weights, offset = new$offset,
     part = if (is_mixed(fit$family)) families$part[at$item], designs = new$rows
@@ -106,6 +119,7 @@ given_responses <- function(fit, grid, Y) {
   model$hyper$value <- fit$posterior$hyper
   model$hyper$learned[] <- FALSE
   posterior <- as_galvi_error(fit_model(model, "auto", "fixed", factorised(as_control(fit$control))))
+  fit[c("states", "points", "factorised")] <- NULL
   fit$model <- model
   fit$posterior[names(fit$posterior)] <- posterior[names(fit$posterior)]
   fit
@@ -140,9 +154,8 @@ long_view <- function(object) {
   object$formula <- object$design$formula
   # entries have places of their own
   object["na.action"] <- list(NULL)
-  object$model_part <- if (is_mixed(object$family)) seq_along(object$family$parts) else {
-    rep(1L, length(object$design$wide$items))
-  }
+  items <- seq_along(object$design$wide$items)
+  object$model_part <- if (is_mixed(object$family) || !is.null(pure_noise(object))) items else rep(1L, length(items))
   class(object) <- "galvi"
   object
 }
@@ -150,7 +163,7 @@ long_view <- function(object) {
 #' f(view, target, eta) of each part of a family with several, for its own rows of the target: a vector or a matrix
 #' @noRd
 by_target_part <- function(fit, target, eta, f) {
-  if (!is_mixed(fit$family)) return(f(fit, target, eta))
+  if (!has_parts(fit)) return(f(fit, target, eta))
   out <- NULL
   for (i in unique(target$part)) {
     at <- which(target$part == i)

@@ -36,7 +36,7 @@ struct Datum {
     return out;
   }
   bool truncated() const { return entry > -infinity || exit < infinity; }
-  /// That response if all there are had been observed.
+  /// The same response, observed wherever it lies.
   Datum at_any(double response) const {
     Datum out = at(response);
     out.entry = -infinity;
