@@ -17,7 +17,7 @@ coded_columns <- function(X, centre, B, level, threads) {
     .Call(`_galvi_coded_columns`, X, centre, B, level, threads)
 }
 
-#' The bound of the posterior at `sites`, a list(lambda, b), N x K each, and its divergence from the prior
+#' The bound of the posterior at `sites`, a list(lambda, b), N x K each, with `prior_rows`, and its divergence from the prior
 #' @noRd
 bound_at_sites <- function(model, sites, control) {
     .Call(`_galvi_bound_at_sites`, model, sites, control)
