@@ -26,7 +26,7 @@ with_residuals <- function(design, item) {
   weighted <- design$wide$weighted && any(noise)
   t <- which(which_can(design$parts$specs, "residual"))
   spec <- design$parts$specs[[t]]
-  spec$noise <- noise
+  spec$pure_noise <- noise
   spec[c("scale", "correlation")] <- residual_starts(design, item, noise)
   design$parts$specs[[t]] <- spec
   if (!any(noise)) return(design)
@@ -189,7 +189,7 @@ scales_of_responses <- function(design, weights) {
 #' @noRd
 prior_of_residuals <- function(prior, specs) {
   spec <- residual_spec(specs)
-  if (!any(spec$noise)) return(prior)
+  if (!any(spec$pure_noise)) return(prior)
   variances <- grep("(^|[.])variance$", names(prior), value = TRUE)
   variances <- variances[!grepl("(", variances, fixed = TRUE)]
   twice <- "sigma" %in% names(prior) && "sd" %in% names(prior[[spec$label]])

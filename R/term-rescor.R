@@ -47,7 +47,7 @@ spec_rows.rescor_term <- function(spec, frame) {
   found <- find_groups(spec, frame[[wide_names[["unit"]]]])
   item <- match(level_text(frame[[wide_names[["item"]]]]), spec$columns)
   node <- (found$at - 1L) * length(spec$columns) + item
-  if (isTRUE(spec$signal)) node[spec$noise[item]] <- 0L
+  if (isTRUE(spec$signal)) node[spec$pure_noise[item]] <- 0L
   out <- list(node = matrix(as.integer(node)))
   weight <- frame[[wide_names[["weights"]]]]
   if (!is.null(weight)) out$weight <- matrix(1 / sqrt(weight))

@@ -7,7 +7,7 @@
 #' @noRd
 pure_noise <- function(fit) {
   spec <- residual_spec(fit$design$specs)
-  if (any(spec$noise)) spec$noise
+  if (any(spec$pure_noise)) spec$pure_noise
 }
 
 #' Positions of the variances of what stands for noise beside residuals: fixed, and nothing that users asked for

@@ -102,8 +102,8 @@ given_responses <- function(fit, grid, Y) {
   model <- fit$model
   spec <- fit$design$specs[[t]]
   if (is.null(residual)) model$predictors[[1L]]$terms[[t]]$units <- length(spec$units) else {
-    model$predictors[[1L]]$terms[[t]]$field <- field_list(field_structure(spec), spec$hyper)
-    own <- which(spec$noise[at$item])
+    model$predictors[[1L]]$terms[[t]]$field <- slopes_field(spec)
+    own <- which(spec$pure_noise[at$item])
     read$size[own] <- 1 / spec$scale[at$item[own]]^2
   }
   rows <- list(

@@ -25,6 +25,8 @@ table_data <- function() {
   )
   d$y <- rpois(n, exp(1 + d$x + rnorm(6, sd = 0.5)[d$g])) + 1
   d$s <- rbinom(n, 10, 0.4)
+  d$y1 <- d$x + rnorm(n)
+  d$y2 <- d$y1 + rnorm(n)
   d
 }
 table_names <- function() {

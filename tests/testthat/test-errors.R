@@ -12,7 +12,7 @@ test_that("calls that galvi() cannot read", {
     galvi()
     galvi(3)
     galvi(y ~ gp(x), d(), famly = gaussian())
-    galvi(y ~ gp(x), d(), gaussian(), "auto", "auto", "fixed", NULL, NULL, NULL, NULL, NULL, NULL, NULL, F, 3)
+    galvi(y ~ gp(x), d(), gaussian(), "auto", "auto", "fixed", NULL, NULL, NULL, NULL, NULL, NULL, NULL, F, "no", 3)
     galvi(d()["x"], d()$y, kernal = se())
     galvi(d()["x"])
     galvi(d()["x"], 1:3)
