@@ -139,8 +139,16 @@ draw_predictor <- function(plain) {
 draw_term <- function(plain) {
   name <- pick(c("gp", "gp", setdiff(names(galvi:::term_types), c("tve", "baseline"))))
   if (name == "|") return(draw_bar())
+  if (name %in% c("s", "te", "ti", "t2")) return(draw_smooth(name))
   if (name == "iid" && chance(0.3)) return("(1 | g)")
   draw_call(name, p = if (plain) 0 else 0.25)
+}
+
+# Small bases: most data sets have few rows.
+draw_smooth <- function(name) {
+  k <- if (name == "s") c("", ", k = 4", ", k = 4, bs = \"cr\"") else c(", k = 3", ", k = 4")
+  sprintf("%s(%s%s%s)", name, if (name == "s") pick(c("x1", "x2", "x1, x2")) else "x1, x2", pick(k),
+    pick(c("", ", by = f", ", by = x2"), prob = c(6, 1, 1)))
 }
 
 # Effects that vary by group.
@@ -151,7 +159,8 @@ draw_bar <- function() {
 
 # ---- family and response ----
 
-fuzz_families <- function() names(galvi:::family_types)
+# Cox's model takes survival objects alone.
+fuzz_families <- function() setdiff(names(galvi:::family_types), "cox")
 
 # list(name, text).
 draw_family <- function(plain) {

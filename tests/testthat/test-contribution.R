@@ -27,7 +27,7 @@ test_that("parts of rows have all fields that rows have, in the core and in R", 
   set.seed(1)
   model <- list(
     y = rnorm(n), size = runif(n), weights = runif(n), censoring = matrix(rnorm(3L * n), n),
-    counts = matrix(rpois(4L * n, 3) + 0, n), part = sample(3L, n, TRUE)
+    known = matrix(runif(3L * n), n), counts = matrix(rpois(4L * n, 3) + 0, n), part = sample(3L, n, TRUE)
   )
   expect_setequal(c(names(model), "offset"), row_numbers)
   as_matrices <- function(rows) {
