@@ -241,7 +241,9 @@ scales_with_inputs <- function(case) {
   mixed <- any(vapply(case$fit$design$specs, function(spec) {
     length(unique(vapply(spec$inputs, function(input) all(all.vars(input) %in% inputs), NA))) > 1L
   }, NA))
-  case$model$plain && length(inputs) > 0 && !mixed && all(vapply(d[inputs], is_plain_double, NA)) &&
+  # a thin plate spline of few columns is another one in other units, as in mgcv
+  plates <- any(vapply(case$fit$design$specs, function(spec) spec$type == "s" && length(spec$inputs) > 1L, NA))
+  case$model$plain && length(inputs) > 0 && !mixed && !plates && all(vapply(d[inputs], is_plain_double, NA)) &&
     !has_word(case, "log")
 }
 

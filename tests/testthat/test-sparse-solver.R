@@ -31,7 +31,9 @@ test_that("every verb is the textbook's on 50 random graphs", {
 })
 
 test_that("every registered model of a field has a twin, or tests of its own", {
-  of_terms <- c(spde = "test-spde.R", diagonal = "test-slopes.R", unstructured = "test-slopes.R")
+  of_terms <- c(spde = "test-spde.R", diagonal = "test-slopes.R", unstructured = "test-slopes.R",
+    compound = "test-structures.R", ar1_effects = "test-structures.R", toeplitz = "test-structures.R",
+    independent = "test-structures.R")
   expect_true(all(file.exists(test_path(of_terms))))
   expect_setequal(names(field_facts()), c(names(field_twins), names(of_terms)))
 })
