@@ -152,13 +152,24 @@ design_basis <- function(spec, rows, q, context) {
   } else {
     normal(context$centre, 10 * context$spread)
   }
-  prior <- chosen_prior(context$prior, c(name, if (slope) "default" else "intercept"), default)
+  prior <- direction_prior(name, if (slope) "default" else "intercept", default, context)
   if (!slope && context$has_intercept && is.null(context$prior[[name]])) prior$mean <- 0
   position <- prior_sd(prior$sd, name, context$registry, term = spec$label)
   list(
     coefficients = list(mean = rep(prior$mean, q), factors = matrix(position, q, 2L)),
     priors = stats::setNames(list(prior), name)
   )
+}
+
+#' The prior of such a direction: its own, or that of slopes or of the intercept, where this is normal. Heavy tails are
+#' those of printed coefficients.
+#' @noRd
+direction_prior <- function(name, key, default, context) {
+  prior <- chosen_prior(context$prior, c(name, key), default)
+  if (!is_heavy(prior)) return(prior)
+  if (is.null(context$prior[[name]])) return(default)
+  stop_galvi("prior", sprintf("`prior$%s` must be normal(), not %s: heavy tails are for coefficients.", name,
+    format(prior)))
 }
 
 # ---- hyperparameters ----

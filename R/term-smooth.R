@@ -298,7 +298,7 @@ unpenalised_columns <- function(X, spec, context) {
   moments <- moments_of_columns(unname(X), weights, context$threads)
   basis <- orthonormal_basis(X, moments$mean, moments$second, weights, context$threads)$basis
   name <- basis_name(spec)
-  prior <- chosen_prior(context$prior, c(name, "default"))
+  prior <- direction_prior(name, "default", NULL, context)
   if (is.null(prior) || isTRUE(attr(prior, "open"))) prior <- structure(normal(0, 10 * context$spread), open = TRUE)
   if (prior$mean != 0 && !is.null(context$prior[[name]])) {
     stop_galvi("prior", sprintf(

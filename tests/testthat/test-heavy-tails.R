@@ -208,3 +208,18 @@ test_that("what cannot have such priors says so", {
   expect_error(cauchy(0, 0), "`scale`", class = "galvi_error_prior")
   expect_error(double_exponential(Inf, 1), "`location`", class = "galvi_error_prior")
 })
+
+test_that("a heavy-tailed default is for coefficients: directions that terms leave open keep their own prior", {
+  skip_if_not_installed("mgcv")
+  d <- data.frame(x = rep(1:20, 2), z = sin(1:40))
+  d$y <- d$x / 10 + d$z + cos(3 * (1:40))
+  heavy <- list(default = "student_t(3, 0, 2.5)")
+  for (formula in list(y ~ z + s(x, k = 5), y ~ z + rw2(x))) {
+    fit <- galvi(formula, d, prior = heavy)
+    name <- sprintf("%s.slope", fit$design$specs[[2L]]$label)
+    plain <- galvi(formula, d)
+    expect_equal(fit$prior[[name]]$sd, plain$prior[[name]]$sd, info = name)
+    own <- stats::setNames(list(cauchy(0, 1)), name)
+    expect_error(galvi(formula, d, prior = own), "heavy tails", class = "galvi_error_prior")
+  }
+})
