@@ -157,7 +157,7 @@
 #'   it for all calls.
 #' @param sample_prior `"only"` leaves the data out: the fit has the prior in place of the posterior, with
 #'   hyperparameters drawn from their priors, those without one at their starting values. For
-#'   [posterior_predict()][draws], [pp_check()] and [simulate()][stats::simulate()] of what the priors say.
+#'   [posterior_predict()][draws], `bayesplot::pp_check()` and [simulate()][stats::simulate()] of what the priors say.
 #' @param ... Arguments of the methods. Unknown arguments are an error.
 #' @return A fit of class `galvi`, see [galvi-fit]. It has methods for [summary()][summary.galvi],
 #'   [coef()][coef.galvi], [predict()][predict.galvi], [plot()][plot.galvi], [logLik()][logLik.galvi],

@@ -18,7 +18,7 @@
 #'   \item{`prior`}{text such as `normal(0, 1)`; in parentheses a default, `constant(1)` for a fixed value, empty
 #'     where there is none.}
 #'   \item{`class`}{`b` for coefficients, `Intercept` for the linear predictor at the means of the columns, `sd` and `cor`
-#'     for groups, `sdgp` and `lscale` for [gp()], else the name of the hyperparameter.}
+#'     for groups, `sds` for smooths, `sdgp` and `lscale` for [gp()], else the name of the hyperparameter.}
 #'   \item{`coef`, `group`}{the coefficient or term, and the grouping factor.}
 #'   \item{`dpar`}{the parameter that has this linear predictor; empty for the first.}
 #'   \item{`source`}{`"user"`, `"default"`, or `"weak"` for priors of the joint posterior alone.}
@@ -111,6 +111,8 @@ hyper_prior_rows <- function(model, design) {
   for (h in shown) {
     # the sd of a coefficient is part of its own prior
     if (hyper$parameter[h] == "sd" && !hyper$term[h] %in% labels) next
+    # so is that of a direction which a term leaves open
+    if (endsWith(hyper$name[h], ".slope.sd")) next
     place <- place_of_hyper(hyper, h, specs[match(hyper$term[h], labels)][[1L]], design)
     key <- paste(unlist(place), collapse = "\r")
     if (place$class == "cor" && key %in% seen) next
@@ -121,7 +123,7 @@ hyper_prior_rows <- function(model, design) {
       # the table has the priors of partial correlations
       if (identical(prior$type, "lkj")) return(prior_text(lkj(prior$eta)))
       # of a variance, shown as one of its root
-      if (place$class %in% c("sd", "sdgp", "sigma") && grepl("variance", hyper$parameter[h]) && is.null(prior$quantity)) {
+      if (place$class %in% c("sd", "sdgp", "sds", "sigma") && grepl("variance", hyper$parameter[h]) && is.null(prior$quantity)) {
         if (prior$type == "log_normal") prior[c("meanlog", "sdlog")] <- list(prior$meanlog / 2, prior$sdlog / 2)
       }
       prior_text(do.call(new_value, prior[setdiff(names(prior), "quantity")]))
@@ -139,7 +141,7 @@ hyper_prior_rows <- function(model, design) {
 }
 
 hyper_shown <- function(hyper, h, place) {
-  root <- grepl("variance", hyper$parameter[h]) && place$class %in% c("sd", "sdgp", "sigma")
+  root <- grepl("variance", hyper$parameter[h]) && place$class %in% c("sd", "sdgp", "sds", "sigma")
   if (root) sqrt(hyper$value[h]) else hyper$value[h]
 }
 
@@ -168,7 +170,8 @@ place_of_hyper <- function(hyper, h, spec, design) {
   }
   class <- if (of_root) sub("variance", "sd", parameter) else parameter
   short <- sub("\\[.*", "", sub(".*\\.", "", class))
-  list(class = switch(short, sd = "sdgp", lengthscale = "lscale", class), coef = written, group = "", dpar = dpar)
+  smooth <- inherits(spec, "smooth_term")
+  list(class = switch(short, sd = if (smooth) "sds" else "sdgp", lengthscale = "lscale", class), coef = written, group = "", dpar = dpar)
 }
 
 #' @export
