@@ -69,9 +69,10 @@ class TruncatedStudent final : public PriorDensity {
   double df_, location_, scale_, constant_;
 };
 
-class HalfStudent final : public PriorDensity {
+class HalfStudent : public PriorDensity {
  public:
-  HalfStudent(const Numbers& x, bool) : whole_(x[0], 0, x[1]) {}
+  HalfStudent(double df, double scale) : whole_(df, 0, scale) {}
+  HalfStudent(const Numbers& x, bool) : HalfStudent(x[0], x[1]) {}
   double log_density(double theta) const override { return whole_.log_density(theta); }
   double derivative(double theta) const override { return whole_.derivative(theta); }
   double centre() const override { return whole_.centre(); }
@@ -80,15 +81,9 @@ class HalfStudent final : public PriorDensity {
   TruncatedStudent whole_;
 };
 
-class HalfCauchy final : public PriorDensity {
+class HalfCauchy final : public HalfStudent {
  public:
-  HalfCauchy(const Numbers& x, bool) : whole_(1, 0, x[0]) {}
-  double log_density(double theta) const override { return whole_.log_density(theta); }
-  double derivative(double theta) const override { return whole_.derivative(theta); }
-  double centre() const override { return whole_.centre(); }
-
- private:
-  TruncatedStudent whole_;
+  HalfCauchy(const Numbers& x, bool) : HalfStudent(1, x[0]) {}
 };
 
 class Exponential final : public PriorDensity {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "likelihood/log_mixture.h"
 #include "likelihood/tilted.h"
 
 namespace galvi {
@@ -14,9 +15,6 @@ double Averaged::log_density(const Datum& datum, const double* f) const {
   return rule.log_mass();
 }
 
-// With < > the mean under p N and a, b, c, d the derivatives of l = log p, each derivative in f of a mean is
-// the mean of the derivative plus the covariance with a: <a>; <b> + var a; <c> + 3 cov(a, b) + k(a, a, a);
-// <d> + 4 cov(a, c) + 3 var b + 6 k(a, a, b) + k(a, a, a, a), with k the joint cumulants.
 void Averaged::derivatives(const Datum& datum, double f, double out[5]) const {
   const double c = spread_of(datum);
   if (c == 0) return likelihood_->derivatives(datum, f, out);
@@ -25,27 +23,9 @@ void Averaged::derivatives(const Datum& datum, double f, double out[5]) const {
   rule.place(*likelihood_, datum, 1.0, f, c);
   const std::vector<double>&nodes = rule.nodes(), &weights = rule.weights();
   l.resize(nodes.size());
-  double mean[5] = {};
-  for (std::size_t j = 0; j < nodes.size(); ++j) {
-    likelihood_->derivatives(datum, nodes[j], l[j].data());
-    for (int k = 1; k < 5; ++k) mean[k] += weights[j] * l[j][k];
-  }
-  double aa = 0, ab = 0, ac = 0, bb = 0, aaa = 0, aab = 0, aaaa = 0;
-  for (std::size_t j = 0; j < nodes.size(); ++j) {
-    const double w = weights[j], a = l[j][1] - mean[1], b = l[j][2] - mean[2], c = l[j][3] - mean[3];
-    aa += w * a * a;
-    ab += w * a * b;
-    ac += w * a * c;
-    bb += w * b * b;
-    aaa += w * a * a * a;
-    aab += w * a * a * b;
-    aaaa += w * a * a * a * a;
-  }
+  for (std::size_t j = 0; j < nodes.size(); ++j) likelihood_->derivatives(datum, nodes[j], l[j].data());
   out[0] = rule.log_mass();
-  out[1] = mean[1];
-  out[2] = mean[2] + aa;
-  out[3] = mean[3] + 3 * ab + aaa;
-  out[4] = mean[4] + 4 * ac + 3 * bb + 6 * aab + aaaa - 3 * aa * aa;
+  log_mixture_derivatives(weights, l, out);
 }
 
 void Averaged::add_gradient(const Datum& datum, const double* f, double weight, VectorRef gradient) const {

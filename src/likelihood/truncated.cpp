@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "likelihood/interval.h"
+#include "likelihood/log_mixture.h"
 #include "quadrature/gaussian_rule.h"
 #include "quadrature/log_integral.h"
 
@@ -299,24 +300,9 @@ void Truncated::share(const Datum& row, double eta, double out[5]) const {
   const Responses& in = responses_of(*base_, row, eta);
   thread_local std::vector<std::array<double, 5>> l;
   l.resize(in.y().size());
-  double mean[5] = {};
-  for (std::size_t j = 0; j < l.size(); ++j) {
-    base_->derivatives(row.at_any(in.y()[j]), eta, l[j].data());
-    for (int k = 1; k < 5; ++k) mean[k] += in.shares()[j] * l[j][k];
-  }
-  double aa = 0, ab = 0, ac = 0, bb = 0, aaa = 0, aab = 0, aaaa = 0;
-  for (std::size_t j = 0; j < l.size(); ++j) {
-    const double w = in.shares()[j], a = l[j][1] - mean[1], b = l[j][2] - mean[2], c = l[j][3] - mean[3];
-    aa += w * a * a;
-    ab += w * a * b;
-    ac += w * a * c;
-    bb += w * b * b;
-    aaa += w * a * a * a;
-    aab += w * a * a * b;
-    aaaa += w * a * a * a * a;
-  }
-  double f[5] = {in.log_mass(), mean[1], mean[2] + aa, mean[3] + 3 * ab + aaa,
-                 mean[4] + 4 * ac + 3 * bb + 6 * aab + aaaa - 3 * aa * aa};
+  for (std::size_t j = 0; j < l.size(); ++j) base_->derivatives(row.at_any(in.y()[j]), eta, l[j].data());
+  double f[5] = {in.log_mass()};
+  log_mixture_derivatives(in.shares(), l, f);
   if (in.outside() && in.y().empty()) std::fill(out, out + 5, 0.0);
   else if (in.outside()) log_complement_derivatives(f, out);
   else std::copy(f, f + 5, out);
