@@ -76,7 +76,8 @@
 #' All workers must have the same version of galvi, the same BLAS with the same number of threads, and the same kind of
 #' processor. Sums over some rows are compared at the start: a difference is an error or, in the last digits, a
 #' warning. If a worker dies, its rows are given to another one and the pass is repeated, with a warning. A last pass in
-#' the calling process computes the fitted values.
+#' the calling process computes the fitted values. After the death of a worker or an interrupt, replies may be left in
+#' the connections: fits take no notice, but functions of parallel would, so start a new cluster for them.
 #'
 #' Each worker uses one thread, so start as many workers as there are cores. The fit does not keep the cluster; stop it
 #' with [parallel::stopCluster()].

@@ -239,7 +239,7 @@ greet <- function(cluster) {
   if (is.na(other)) return(lost)
   stop_galvi("cluster", sprintf(paste(
     "Worker %d of `cluster` has %s, and this process has galvi %s. Install that version there, or set the worker's",
-    "library: parallel::clusterCall(cluster, .libPaths, .libPaths())."
+    "library: parallel::clusterCall(cluster, function(x) .libPaths(x), .libPaths())."
   ), which(!lost)[other], if (nzchar(found[other])) paste("galvi", found[other]) else "no galvi", ours))
 }
 
@@ -270,26 +270,56 @@ compare_sums <- function(theirs, ours, j) {
 #' Calls f on worker at[i] with the list arguments(i), on all of them at the same time -> list(value) of each,
 #' NULL if it does not answer
 #'
-#' The exported functions of parallel call all workers at once; if one has died, the answers of the others are lost.
-#' If this call is interrupted, it still receives all answers, so that none is mistaken for the answer to a later call.
+#' parallel's exported functions send calls to all workers and then receive the answers. Where a worker has died, or the
+#' user interrupts, answers of others stay in their connections, and each later call would receive the one before. So an
+#' answer repeats the `id` of its call, see own_reply().
 #' @noRd
 call_workers <- function(cluster, at, f, arguments) {
-  send <- get("sendCall", envir = asNamespace("parallel"))
-  receive <- get("recvResult", envir = asNamespace("parallel"))
-  take <- function(j) suppressWarnings(tryCatch(list(receive(cluster[[j]])), error = function(e) NULL))
-  waiting <- integer()
-  on.exit(for (j in waiting) take(j))
-  for (i in seq_along(at)) {
-    sent <- tryCatch({ send(cluster[[at[i]]], f, arguments(i)); TRUE }, error = function(e) FALSE)
-    if (sent) waiting <- c(waiting, at[i])
-  }
-  lapply(at, function(j) {
-    if (!j %in% waiting) return(NULL)
-    answer <- take(j)
-    waiting <<- setdiff(waiting, j)
-    if (!inherits(answer[[1L]], "try-error")) return(answer)
-    # an error in the worker is a message, a lost connection (of mirai) a number
-    if (!is.character(answer[[1L]])) return(NULL)
-    stop_galvi("cluster", sprintf("Worker %d of `cluster`: %s", j, trimws(answer[[1L]])))
+  id <- basename(tempfile("call"))
+  calls <- lapply(seq_along(at), function(i) list(id = id, f = f, arguments = arguments(i)))
+  first <- exchange(workers_of(cluster, at), calls)
+  replies <- lapply(seq_along(at), function(i) own_reply(workers_of(cluster, at[i]), id, first[[i]]))
+  missed <- which(vapply(replies, function(reply) !is.null(reply) && !is_reply(reply, id), NA))
+  out <- lapply(seq_along(at), function(i) {
+    if (is.null(replies[[i]]$error)) return(replies[[i]]$value)
+    stop_galvi("cluster", sprintf("Worker %d of `cluster`: %s", at[i], trimws(replies[[i]]$error)))
   })
+  if (length(missed)) out[missed] <- call_workers(cluster, at[missed], f, function(i) arguments(missed[i]))
+  out
 }
+
+# Some workers, as a cluster: mirai's has no method of `[`.
+workers_of <- function(cluster, at) structure(unclass(cluster)[at], class = class(cluster))
+
+# What one worker replies to the call `id`, of which it has sent this. While that is the reply to something else it is sent
+# empty calls; their own reply says that there is none to `id` any more. NULL if the worker does not answer.
+own_reply <- function(worker, id, reply) {
+  empty <- paste(id, "empty")
+  while (!is_reply(reply, id)) {
+    if (inherits(reply, "errorValue")) return(NULL)  # mirai's for a lost connection
+    reply <- exchange(worker, list(list(id = empty)))[[1L]]
+    if (is.null(reply) || is_reply(reply, empty)) break
+  }
+  reply
+}
+
+is_reply <- function(x, id) is.list(x) && identical(x$id, id)
+
+# Sends a call to each worker -> what each replies; NULL for all where one of them does not.
+exchange <- function(cluster, calls) {
+  tryCatch(
+    suppressWarnings(parallel::clusterApply(cluster, calls, carry_out)),
+    error = function(e) vector("list", length(calls))
+  )
+}
+
+# Runs in the worker -> list(id, list(value) or an error's message).
+carry_out <- function(call) {
+  if (is.null(call$f)) return(list(id = call$id))
+  tryCatch(
+    list(id = call$id, value = list(do.call(call$f, call$arguments, quote = TRUE))),
+    error = function(e) list(id = call$id, error = conditionMessage(e))
+  )
+}
+# is sent without galvi's namespace, which the worker may not have
+environment(carry_out) <- baseenv()

@@ -9,7 +9,7 @@ local_cluster <- function(workers = 2, env = parent.frame()) {
     try(close(cluster[[j]]$con), silent = TRUE)  # the process may have ended
   }
   do.call(on.exit, list(call("suppressWarnings", as.call(list(stop))), add = TRUE), envir = env)
-  parallel::clusterCall(cluster, .libPaths, .libPaths())
+  parallel::clusterCall(cluster, function(paths) .libPaths(paths), .libPaths())
   cluster
 }
 
