@@ -135,8 +135,7 @@ modelparm.galvi <- function(model, coef., vcov., df, ...) {
   if (!length(coefficient_means(model))) {
     stop_galvi("argument", "glht() makes contrasts of fixed effects, and this fit has none.")
   }
-  default <- utils::getS3method("modelparm", "default", envir = asNamespace("multcomp"))
-  default(model, coef. = coef., vcov. = vcov., df = df)
+  NextMethod(coef. = coef., vcov. = vcov., df = df)
 }
 
 #' @exportS3Method bayesplot::pp_check
@@ -149,7 +148,7 @@ pp_check.galvi <- function(object, type = "dens_overlay", ndraws = NULL, group =
       "predictions."
     ), type))
   }
-  draw <- utils::getFromNamespace(paste0("ppc_", type), "bayesplot")
+  draw <- getExportedValue("bayesplot", paste0("ppc_", type))
   dots <- list(...)
   dots <- dots[names(dots) %in% names(formals(draw))]
   check_has_rows(object, "pp_check() needs them all")

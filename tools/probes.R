@@ -14,4 +14,5 @@ local({
   r_cmd(c("INSTALL", "--no-multiarch", "--no-test-load", paste0("--library=", built), folder),
         env = "MAKEFLAGS=-j2", quietly = TRUE)
   library(galviprobes, lib.loc = built)
+  Sys.setenv(GALVI_PROBES = built)  # for the processes that share the test files
 })
