@@ -371,3 +371,11 @@ with_seed <- function(seed, expr) {
   set.seed(seed)
   expr
 }
+
+#' The value of an expression with the attribute `seed` that stats::simulate() describes
+#' @noRd
+simulation <- function(seed, expr) {
+  if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
+  state <- if (is.null(seed)) get(".Random.seed", envir = globalenv()) else structure(seed, kind = as.list(RNGkind()))
+  structure(with_seed(seed, expr), seed = state)
+}

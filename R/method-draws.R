@@ -173,7 +173,7 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #'
 #' @param object A fit of [galvi()].
 #' @param nsim Number of simulated data sets, a positive whole number; 1 by default.
-#' @param seed NULL, or a number for [set.seed()]. The state of the random number generator is not restored afterwards.
+#' @param seed NULL, or a number for [set.seed()]; the state of the random number generator is then restored afterwards.
 #' @param newdata A data frame with the variables of the formula, instead of the observations. A binomial response has
 #'   as many trials as `newdata` says, one if it does not contain the response. Rows with missing values give NA.
 #' @param re_formula As in [predict()][predict.galvi].
@@ -200,14 +200,14 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
   refuse_dots(list(...), simulate.galvi, "simulate()", words_of_lme4)
   re_formula <- one_re_formula(re_formula, list(...))
   nsim <- check_whole(nsim, "nsim")
-  if (is.null(seed)) {
-    if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
-    state <- get(".Random.seed", envir = globalenv())
-  } else {
-    set.seed(seed)
-    state <- structure(seed, kind = as.list(RNGkind()))
-  }
   target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))
+  simulated <- simulation(seed, simulated_responses(object, target, nsim))
+  if (is.null(newdata)) with_places(simulated, object$na.action) else simulated
+}
+
+#' New responses in columns of a data frame
+#' @noRd
+simulated_responses <- function(object, target, nsim) {
   kept <- kept_rows(target)
   complete <- which(!is.na(kept))
   classes <- if (is_counts(object)) response_levels(object)
@@ -220,8 +220,7 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
     "Use predict(type = \"link\"), which does not overflow, or narrower priors.")
   draws <- lapply(drawn, function(y) take_rows(as_response(object, target, y), kept))
   names(draws) <- paste0("sim_", seq_len(nsim))
-  simulated <- structure(draws, class = "data.frame", row.names = target$names, seed = state)
-  if (is.null(newdata)) with_places(simulated, object$na.action) else simulated
+  structure(draws, class = "data.frame", row.names = target$names)
 }
 
 #' A data frame of the fitted rows with rows of NA where na.exclude keeps the places of those that were left out

@@ -153,16 +153,19 @@ deviance.galvi_wide <- function(object, ...) {
 simulate.galvi_wide <- function(object, nsim = 1, seed = NULL, ...) {
   refuse_dots(list(...), simulate.galvi_wide, "simulate()")
   nsim <- check_whole(nsim, "nsim")
-  if (!is.null(seed)) set.seed(seed)
+  simulation(seed, stats::setNames(simulated_entries(object, nsim), paste0("sim_", seq_len(nsim))))
+}
+
+# New responses: a matrix, units x columns, for each simulation.
+simulated_entries <- function(object, nsim) {
   if (!is.null(pure_noise(object))) {
     new <- drawn_residuals(object, NULL, NULL)
     y <- over_draws(new$fit, new$target, nsim, draw_response)
-    draws <- lapply(seq_len(nsim), function(i) in_entries(object, y[i, ] / trials_of(new$fit, new$target)))
-    return(structure(draws, names = paste0("sim_", seq_len(nsim)), seed = seed))
+    return(lapply(seq_len(nsim), function(i) in_entries(object, y[i, ] / trials_of(new$fit, new$target))))
   }
   fit <- long_view(object)
   all <- over_draws(fit, training_target(fit), nsim, function(view, target, eta) eta, seq_len(n_latents(fit)))
-  draws <- lapply(seq_len(nsim), function(i) {
+  lapply(seq_len(nsim), function(i) {
     eta <- matrix(all[i, , ], fit$nobs)
     in_entries(object, by_part(fit, entry_parts(fit), function(view, rows) {
       view <- fit_of_rows(view, rows)
@@ -171,7 +174,6 @@ simulate.galvi_wide <- function(object, nsim = 1, seed = NULL, ...) {
       if (has_classes(view)) y + 1 else y / trials_of(view, target)
     }))
   })
-  structure(draws, names = paste0("sim_", seq_len(nsim)), seed = seed)
 }
 
 #' @rdname predict.galvi_wide

@@ -158,6 +158,18 @@ test_that("simulate draws from the posterior predictive, repeats, and says with 
   expect_identical(names(s)[c(1, 300)], c("sim_1", "sim_300"))
   expect_identical(s, simulate(fit, nsim = 300, seed = 11))
   expect_identical(as.numeric(attr(s, "seed")), 11)
+  # as methods of stats: the generator goes on as if nothing had been drawn, and the attribute repeats a call
+  twin <- lm(mpg ~ wt, mtcars)
+  expect_identical(attr(s, "seed"), attr(simulate(twin, seed = 11), "seed"))
+  after <- function(draw) {
+    set.seed(3)
+    draw()
+    runif(1)
+  }
+  expect_identical(after(function() simulate(fit, seed = 11)), after(function() NULL))
+  unseeded <- simulate(fit)
+  assign(".Random.seed", attr(unseeded, "seed"), envir = globalenv())
+  expect_identical(simulate(fit), unseeded)
   m <- as.matrix(s)
   expect_true(all(m >= 0 & m == round(m)))
   standard_error <- apply(m, 1, sd) / sqrt(300)
