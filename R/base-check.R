@@ -86,7 +86,8 @@ did_you_mean <- function(name, known) {
 # An argument's value. R's errors while it is evaluated (a misspelt function, a missing object) become errors about
 # the argument; `words` are the functions that the user may have meant, hint(name) says what else to do about an unknown
 # function or object.
-check_evaluates <- function(expr, arg, what = "argument", words = character(), hint = function(name) NULL) {
+check_evaluates <- function(expr, arg, what = "argument", words = character(), hint = function(name) NULL,
+                            of_error = function(message) "") {
   tryCatch(expr, error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
     message <- conditionMessage(e)
@@ -110,7 +111,7 @@ check_evaluates <- function(expr, arg, what = "argument", words = character(), h
         "`%s`: there is no argument `%s`.%s", arg, unused, did_you_mean(unused, unique(known))
       ))
     }
-    stop_galvi(what, sprintf("`%s` cannot be evaluated: %s.", arg, message))
+    stop_galvi(what, sprintf("`%s` cannot be evaluated: %s.%s", arg, message, of_error(message)))
   })
 }
 

@@ -16,7 +16,10 @@ positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, s
 }
 
 # Increasing numbers between the levels of an ordered response. start: function(response, family).
-in_order <- function(start) list(start = start, check = check_in_order, add = add_in_order)
+in_order <- function(start) list(start = start, in_order = TRUE, check = check_numbers, add = add_numbers)
+
+# The same in any order.
+free_numbers <- function(start) list(start = start, in_order = FALSE, check = check_numbers, add = add_numbers)
 
 # ---- checks, when the family is made ----
 
@@ -26,15 +29,15 @@ check_positive <- function(parameter, value, name) {
   )
 }
 
-check_in_order <- function(parameter, value, name) {
+check_numbers <- function(parameter, value, name) {
   values <- plain_numbers(value)
   if (!is.numeric(values) || !length(values) || !all(is.finite(values))) {
     stop_galvi("family", sprintf(
-      "`%s` must be increasing numbers as starting values, or fixed() of such numbers, not %s.", name,
-      if (is_value(value)) format(value) else describe(value)
+      "`%s` must be %snumbers as starting values, or fixed() of such numbers, not %s.", name,
+      if (parameter$in_order) "increasing " else "", if (is_value(value)) format(value) else describe(value)
     ))
   }
-  if (any(diff(values) <= 0)) {
+  if (parameter$in_order && any(diff(values) <= 0)) {
     at <- which(diff(values) <= 0)[1L]
     stop_galvi("family", sprintf(
       "`%s` must increase: %s is followed by %s.", name, format(values[at]), format(values[at + 1L])
@@ -54,7 +57,7 @@ family_likelihood <- function(family, response, registry, held = FALSE, predicte
   type <- family_type(family)
   if (length(predicted)) {
     key <- paste(predicted, collapse = " ")
-    type$links[] <- type$with_predictors[key]
+    type$links <- with_predictors(type, key)
     type$censored[] <- type$censored_with[key]
     type$parameters[unlist(lapply(type$dpars[predicted], `[[`, "replaces"))] <- NULL
   }
@@ -70,6 +73,12 @@ family_likelihood <- function(family, response, registry, held = FALSE, predicte
     )
   ), if (isTRUE(response$truncated)) list(truncated = TRUE),
   if (is_custom(family)) list(functions = type$functions(response$y)))
+}
+
+# By link, the core's likelihoods for a set of predicted parameters.
+with_predictors <- function(type, key) {
+  known <- type$with_predictors[[key]]
+  if (is.null(names(known))) stats::setNames(rep(known, length(type$links)), names(type$links)) else known
 }
 
 add_positive <- function(parameter, name, family, response, registry, held) {
@@ -93,8 +102,8 @@ weak_noise <- function(start, parameter) {
   if (parameter$variance) unclass(log_normal(log(start), 10)) else if (parameter$sd) unclass(log_normal(log(start), 5))
 }
 
-# The first number has no constraint; the others are learned as distances from the previous one, so they stay ordered.
-add_in_order <- function(parameter, name, family, response, registry, held) {
+# Numbers in order are learned as distances from the previous one, but for the first.
+add_numbers <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   levels <- response$levels
   count <- length(levels) - 1L
@@ -109,8 +118,10 @@ add_in_order <- function(parameter, name, family, response, registry, held) {
   labels <- paste(levels[-length(levels)], levels[-1L], sep = "|")
   vapply(seq_len(count), function(j) {
     value <- list(value = values[j], learned = !is_fixed(given), prior = NULL)
-    if (j == 1L) return(registry$add(family$family, labels[j], value, -1e3, 1e3, "identity", family = name))
-    registry$add(family$family, labels[j], value, 1e-6, 1e3, "above", family = name)
+    if (j > 1L && parameter$in_order) {
+      return(registry$add(family$family, labels[j], value, 1e-6, 1e3, "above", family = name))
+    }
+    registry$add(family$family, labels[j], value, -1e3, 1e3, "identity", family = name)
   }, 1L)
 }
 
@@ -229,8 +240,26 @@ clamp <- function(x, lower, upper) min(max(x, lower), upper)
 
 # The thresholds for which a model without terms gives the observed proportions of the classes.
 threshold_starts <- function(response, family) {
+  p <- class_proportions(response)
+  family$linkfun(cumsum(p)[-length(p)])
+}
+
+# F(threshold) or 1 - F(-threshold) is the proportion of those that stop at a class among those that reach it.
+stopping_starts <- function(response, family) {
+  p <- class_proportions(response)
+  family$linkfun((p / rev(cumsum(rev(p))))[-length(p)])
+}
+
+continuing_starts <- function(response, family) {
+  p <- class_proportions(response)
+  -family$linkfun((1 - p / rev(cumsum(rev(p))))[-length(p)])
+}
+
+adjacent_starts <- function(response, family) -diff(log(class_proportions(response)))
+
+class_proportions <- function(response) {
   rows <- class_weights(response$y, response$levels, response$weights)
-  family$linkfun(cumsum(rows)[-length(rows)] / sum(rows))
+  rows / sum(rows)
 }
 
 # ---- options ----

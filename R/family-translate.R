@@ -34,6 +34,16 @@ family_hint <- function(name) {
   sprintf("Families are %s.", quote_names(family_words, max = 30L))
 }
 
+#' What to write for a link that a family function of base R does not have, where ours has it
+#' @noRd
+link_hint <- function(message) {
+  pattern <- ".*link \"(.*)\" not available for (.*) family.*"
+  link <- matched(pattern, message)
+  name <- if (length(link)) sub(pattern, "\\2", message)
+  if (!length(link) || !link %in% names(family_types[[name]]$links)) return("")
+  sprintf(" Write galvi_family(\"%s\", link = \"%s\").", name, link)
+}
+
 # Families of VGAM are objects of S4.
 vgam_name <- function(x) {
   if (!isS4(x) || !inherits(x, "vglmff")) return(NULL)
@@ -75,12 +85,12 @@ carry_thresholds <- function(x) {
   list(thresholds = if (!is.null(known) && known$held) fixed(known$value))
 }
 
-# Equidistant and other constrained thresholds have no counterpart.
+# Thresholds of brms' ordinal families: equidistant and other constrained ones have no counterpart.
 carry_flexible <- function(x) {
   if (is.null(x$threshold) || identical(x$threshold, "flexible")) return(list())
   stop_galvi("family", sprintf(
-    "cumulative() with threshold = \"%s\" is not available: use cumulative(), whose thresholds are free.",
-    x$threshold
+    "%s() with threshold = \"%s\" is not available: use %s(), whose thresholds are free.", x$family[1L], x$threshold,
+    x$family[1L]
   ))
 }
 
@@ -109,6 +119,9 @@ family_translations <- list(
   list(pattern = "^ordered categorical|^ocat$", family = "cumulative", link = "logit",
     carry = carry_thresholds),
   list(pattern = "^cumulative$", family = "cumulative", carry = carry_flexible),
+  list(pattern = "^sratio$", family = "sratio", carry = carry_flexible),
+  list(pattern = "^cratio$", family = "cratio", carry = carry_flexible),
+  list(pattern = "^acat$", family = "acat", carry = carry_flexible),
   list(pattern = "^scaled t|^scat$|^student$|^t$", family = "student", carry = carry_student),
   list(pattern = "^beta regression|^beta$|^betar$", family = "beta_family", carry = carry_precision),
   list(pattern = "^categorical$", family = "categorical", carry = function(x) list(refcat = x$refcat)),
@@ -154,6 +167,5 @@ refused_families <- c(
   "^com_?poisson|^compois|^genpois" = "galvi does not have its likelihood; use negbinomial()",
   "^zero_one_inflated" =
     "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n",
-  "^sratio$|^cratio$|^acat$" = "galvi does not have its likelihood; use cumulative()",
   "^dirichlet" = "galvi does not have its likelihood"
 )

@@ -5,7 +5,8 @@
 # An entry with what it does not mention.
 complete_family <- function(entry) {
   defaults <- list(
-    parameters = list(), dpars = list(), with_predictors = character(), censored_with = character(), options = list(),
+    parameters = list(), dpars = list(), with_predictors = character(), censored_with = character(), no_predictor_of = list(),
+    options = list(),
     latents = function(levels, family) NULL,
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
     intercept = function(family) TRUE, robust = FALSE, no_predictor = character(),
@@ -16,9 +17,32 @@ complete_family <- function(entry) {
 }
 
 # A parameter that may have a linear predictor: its link and the number that it replaces. always: is there no such
-# number, so that without a formula it has an intercept? per_weight: as in positive().
-parameter <- function(link, replaces = character(), always = FALSE, per_weight = 0) {
-  list(link = link, replaces = replaces, always = always, per_weight = per_weight)
+# number, so that without a formula it has an intercept? per_weight: as in positive(). intercept(family): may its formula
+# have one?
+parameter <- function(link, replaces = character(), always = FALSE, per_weight = 0,
+                      intercept = function(family) TRUE) {
+  list(link = link, replaces = replaces, always = always, per_weight = per_weight, intercept = intercept)
+}
+
+# Families of ordered classes. Free thresholds stand for the intercepts of eta and of the logarithm of its scale.
+# links: as an entry of family_types. scaled: by link, the core's likelihood with a predicted `disc`.
+ordinal_family <- function(links, thresholds, scaled) {
+  no_bound <- function(link) paste(
+    "with the", link, "link the evidence bound would not exist, because the mean of exp(exp(disc) eta) is infinite when",
+    "disc is Gaussian. Use the logit or probit link"
+  )
+  list(
+    links = links, response = ordered_response, example = 1:3, parameters = list(thresholds = thresholds),
+    intercept = has_held_thresholds, dpars = list(disc = parameter("log", intercept = has_held_thresholds)),
+    with_predictors = list(disc = scaled),
+    no_predictor_of = lapply(stats::setNames(nm = setdiff(names(links), names(scaled))), function(link) {
+      c(disc = if (link == "cauchit") {
+        "with the cauchit link it is not available. Use the logit or probit link"
+      } else {
+        no_bound(link)
+      })
+    })
+  )
 }
 
 # Families with excess zeros (zero_inflated) or with all zeros modelled apart (hurdle), by base.
@@ -63,7 +87,7 @@ zero_families <- function() {
   )
 }
 
-# links: R's link -> the core's likelihood; the first is the default.
+# links: the link -> the core's likelihood; the first is the default.
 # response: reads the response, see family-response.R. response_constants(response, family): what the core must know
 # of it. example: a legal response of three rows.
 # parameters: see family-parameters.R. options: other arguments of the constructor, name -> function(value) that checks
@@ -79,9 +103,9 @@ zero_families <- function() {
 # location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
 # refused: links that base R has, and why they are refused.
 # dpars: the parameters beside the mean or location that may have a linear predictor, in the order of the core's latent
-# values, see parameter(). with_predictors: the core's likelihood for each set of them that may, named by the set;
-# censored_with: that of survival objects. no_predictor: parameters that cannot have one although users may expect it,
-# and why.
+# values, see parameter(). with_predictors: the core's likelihood for each set of them that may, named by the set, or
+# those for each link; censored_with: that of survival objects. no_predictor: parameters that cannot have one although
+# users may expect it, and why; no_predictor_of: the same with some links.
 # point: a response with positive probability in an otherwise continuous distribution.
 # censored: as links, the core's likelihoods for survival objects; empty where these are refused.
 # The entry of a custom family is made by custom_type() and has functions(y), the R functions of its likelihood.
@@ -129,7 +153,10 @@ family_types <- lapply(c(list(
     refused = c(tan_half = "galvi models the angle itself: use the identity link")
   ),
   binomial = list(
-    links = c(logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog"),
+    links = c(
+      logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog", loglog = "binomial_loglog",
+      cauchit = "binomial_cauchit"
+    ),
     response = binomial_response, example = c(0, 1, 1)
   ),
   poisson = list(links = c(log = "poisson"), response = count_response, example = c(0, 1, 1)),
@@ -209,10 +236,34 @@ family_types <- lapply(c(list(
     links = c(log = "stochastic_volatility"), response = volatility_response, example = c(1, -1, 0),
     scale = volatility_scale, volatility = TRUE
   ),
-  cumulative = list(
-    links = c(logit = "cumulative_logit", probit = "cumulative_probit"), response = ordered_response,
-    example = 1:3, parameters = list(thresholds = in_order(threshold_starts)),
-    intercept = has_held_thresholds
+  cumulative = ordinal_family(
+    c(
+      logit = "cumulative_logit", probit = "cumulative_probit", cloglog = "cumulative_cloglog",
+      loglog = "cumulative_loglog", cauchit = "cumulative_cauchit"
+    ),
+    thresholds = in_order(threshold_starts),
+    scaled = c(logit = "cumulative_logit_log_disc", probit = "cumulative_probit_log_disc")
+  ),
+  sratio = ordinal_family(
+    c(
+      logit = "sequential_logit", probit = "sequential_probit", cloglog = "sequential_cloglog",
+      loglog = "sequential_loglog", cauchit = "sequential_cauchit"
+    ),
+    thresholds = free_numbers(stopping_starts),
+    scaled = c(logit = "sequential_logit_log_disc", probit = "sequential_probit_log_disc")
+  ),
+  # F(eta - threshold) = 1 - G(threshold - eta), where G is F of a variable with the opposite sign
+  cratio = ordinal_family(
+    c(
+      logit = "sequential_logit", probit = "sequential_probit", cloglog = "sequential_loglog",
+      loglog = "sequential_cloglog", cauchit = "sequential_cauchit"
+    ),
+    thresholds = free_numbers(continuing_starts),
+    scaled = c(logit = "sequential_logit_log_disc", probit = "sequential_probit_log_disc")
+  ),
+  acat = ordinal_family(
+    c(logit = "adjacent_category"), thresholds = free_numbers(adjacent_starts),
+    scaled = c(logit = "adjacent_category_log_disc")
   ),
   categorical = list(
     links = c(logit = "categorical"), response = class_or_counts_response, example = c("a", "b", "c"),
@@ -262,7 +313,13 @@ link_types <- list(
   }),
   cloglog = list(
     hazards = TRUE, threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) log(-log_rest)
-  )
+  ),
+  loglog = list(threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) -log(-log_mean)),
+  # T has no variance
+  cauchit = list(threshold_variance = Inf, of_logs = function(log_mean, log_rest) {
+    at <- 1 / tan(pi * exp(pmin(log_mean, log_rest)))
+    ifelse(log_mean < log_rest, -at, at)
+  })
 )
 
 # qnorm() of a logarithm, far out in the lower tail too, where a step of Newton's method doubles its digits.
@@ -337,6 +394,18 @@ stochastic_volatility <- function() own_family("stochastic_volatility")
 cumulative <- function(link = "logit", thresholds = NULL) {
   own_family("cumulative", thresholds = thresholds, link = link)
 }
+
+#' @rdname galvi_family
+#' @export
+sratio <- function(link = "logit", thresholds = NULL) own_family("sratio", thresholds = thresholds, link = link)
+
+#' @rdname galvi_family
+#' @export
+cratio <- function(link = "logit", thresholds = NULL) own_family("cratio", thresholds = thresholds, link = link)
+
+#' @rdname galvi_family
+#' @export
+acat <- function(link = "logit", thresholds = NULL) own_family("acat", thresholds = thresholds, link = link)
 
 #' @rdname galvi_family
 #' @export

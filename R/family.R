@@ -24,7 +24,7 @@
 #' | `poisson` | log | counts | mean exp(eta) | |
 #' | `negbinomial` | log | overdispersed counts | mean m = exp(eta), variance m + m^2 / size | `size` |
 #' | `geometric` | log | overdispersed counts | `negbinomial` with size 1 | |
-#' | `binomial` | logit, probit, cloglog | two classes, successes | success probability | |
+#' | `binomial` | logit, probit, cloglog, loglog, cauchit | two classes, successes | success probability | |
 #' | `beta_binomial` | logit | overdispersed successes | success probability m = logistic(eta) | `precision` |
 #' | `zero_inflated(base)` | of the base | counts, successes | base, or 0 with probability `zi` | `zi`, of the base |
 #' | `hurdle(base)` | of the base | base and zeros | 0 with probability `hu`, else base > 0 | `hu`, of the base |
@@ -39,11 +39,16 @@
 #' | *Proportions* | | | | |
 #' | `beta_family` | logit | between 0 and 1 | mean m = logistic(eta) | `precision` |
 #' | *Classes* | | | | |
-#' | `cumulative` | logit, probit | ordered classes | P(y <= k) = F(threshold_k - eta) | `thresholds` |
+#' | `cumulative` | as `binomial` | ordered classes | P(y <= k) = F(threshold_k - eta) | `thresholds` |
+#' | `sratio` | as `binomial` | ordered classes | P(y = k, given y >= k) = F(threshold_k - eta) | `thresholds` |
+#' | `cratio` | as `binomial` | ordered classes | P(y > k, given y >= k) = F(eta - threshold_k) | `thresholds` |
+#' | `acat` | logit | ordered classes | P(y = k + 1, given k or k + 1) = F(eta - threshold_k) | `thresholds` |
 #' | `categorical` | logit | classes, or counts of them | P(y = c) proportional to exp(eta_c) | |
 #' | `stick_breaking` | logit | classes in sequence | P(y = c, given y >= c) = logistic(eta_c) | |
 #'
-#' F is the logistic or the normal distribution function. [family-densities] has the log densities.
+#' F is the distribution function of the link: logistic, normal, `1 - exp(-exp(x))` for cloglog, `exp(-exp(-x))` for
+#' loglog, that of Cauchy for cauchit. Base R has no log-log link: `galvi_family("binomial", link = "loglog")`.
+#' [family-densities] has the log densities.
 #'
 #' @section Responses:
 #' * `binomial`, `beta_binomial`: 0 and 1, logical, a factor or character vector with two levels (the second is the
@@ -53,11 +58,11 @@
 #' * `beta_family`: numbers above 0 and below 1. With n observations `(y * (n - 1) + 0.5) / n` moves zeros and ones
 #'   inside.
 #' * `stochastic_volatility`: numbers, not all of them 0.
-#' * `cumulative`: an ordered factor, or whole numbers in their order. Two levels suffice.
+#' * `cumulative`, `sratio`, `cratio`, `acat`: an ordered factor, or whole numbers in their order. Two levels suffice.
 #' * `categorical`, `stick_breaking`: a factor, character or logical vector, or whole numbers. `categorical` also takes
 #'   a matrix of counts with a column for each class, `cbind(a, b, c) ~ x` (multinomial). Predictions are then
 #'   probabilities.
-#' * A level without observations is an error ([droplevels()] removes it), except with fixed thresholds of `cumulative`.
+#' * A level without observations is an error ([droplevels()] removes it), except with fixed thresholds.
 #' * [cox()] is Cox's model of censored times;
 #' * `gaussian`, `exponential`, `weibull`, `loglogistic` and `lognormal` also take censored times as a
 #'   `survival::Surv()` object, see [survival-families].
@@ -90,14 +95,26 @@
 #' `stick_breaking` models a sequence of binary choices: the first level or a later one, then the second or a later one,
 #' and so on. The fit depends on the order of the levels, which `factor(y, levels = c("c", "a", "b"))` sets.
 #'
-#' `cumulative` estimates thresholds in place of the intercept: with or without `0 +` there is none.
+#' @section Ordered classes:
+#' The four families state different things about the same thresholds. `cumulative` cuts a latent response into classes;
+#' `sratio` (stopping ratio) and `cratio` (continuation ratio) are for classes that are reached one after another, where
+#' each step stops or goes on; `acat` compares neighbours. A larger eta means higher classes in all of them, and the signs
+#' are those of brms and of `clm()` in the package ordinal. With symmetric F, that is the logit, probit and cauchit links,
+#' `sratio` and `cratio` are the same model; with cloglog `sratio` is the same as `cumulative`, proportional hazards in
+#' discrete time.
+#'
+#' They estimate thresholds in place of the intercept: with or without `0 +` there is none.
 #' With `thresholds = fixed(...)` the model has an intercept. Thresholds are named by the levels they separate, such as
-#' `cumulative.low|medium`. Posterior standard deviations of the coefficients include the uncertainty of the thresholds
-#' (see [coef()][coef.galvi]), except in models with [gp()] terms or fields.
+#' `cumulative.low|medium`. Only those of `cumulative` are in order. Posterior standard deviations of the coefficients
+#' include the uncertainty of the thresholds (see [coef()][coef.galvi]), except in models with [gp()] terms or fields.
+#'
+#' `list(y ~ x, disc ~ z)` models the discrimination: exp(disc) multiplies `threshold_k - eta`, so that it is the inverse
+#' of the standard deviation of the latent response, with the logit and probit links. It has no intercept, as the
+#' thresholds carry the scale; `clm(scale = ~ z)` has the same coefficients with the opposite sign.
 #'
 #' @section Several maxima:
-#' `student`, `beta_family`, `beta_binomial` and `inverse.gaussian` are not log-concave, so the bound may have several
-#' maxima. The same holds for most models with several predictors, see [distributional]. `summary(fit)` says whether
+#' `student`, `beta_family`, `beta_binomial`, `inverse.gaussian` and the link cauchit are not log-concave, so the bound may
+#' have several maxima. The same holds for most models with several predictors, see [distributional]. `summary(fit)` says whether
 #' the bound is certified to be at its maximum.
 #'
 #' @section Angles:
@@ -133,8 +150,8 @@
 #'   deviation is about 1 / sqrt(kappa).
 #' @param base A family as `family`: `poisson`, `negbinomial` or `binomial`; for `hurdle` also `Gamma("log")` or
 #'   `lognormal`.
-#' @param thresholds NULL for thresholds estimated from the data; increasing numbers, one fewer than levels, as starting
-#'   values; or [fixed()] of these.
+#' @param thresholds NULL for thresholds estimated from the data; numbers, one fewer than levels, as starting values; or
+#'   [fixed()] of these. Those of `cumulative` must increase.
 #' @param refcat The reference level, whose linear predictor is 0; NULL for the first level; NA (the default) for none.
 #' @return An object of classes `galvi_family` and `family`: a list with elements `family`, `link`, `linkfun`, `linkinv`
 #'   and `mu.eta` as in [stats::family()], `parameters` (those given), `options` and `dpars`, the names of the
@@ -150,6 +167,9 @@
 #' non-conjugate latent Gaussian models. *International Conference on Machine Learning*, PMLR 28(3), 951-959.
 #'
 #' Mardia, K. V. and Jupp, P. E. (2000). *Directional Statistics*. Wiley.
+#'
+#' Buerkner, P.-C. and Vuorre, M. (2019). Ordinal regression models in psychology: a tutorial. *Advances in Methods and
+#' Practices in Psychological Science* 2, 77-101.
 #'
 #' McCullagh, P. (1980). Regression models for ordinal data. *Journal of the Royal Statistical Society B* 42, 109-142.
 #'
@@ -169,6 +189,10 @@
 #' d <- transform(mtcars, gear = factor(gear, ordered = TRUE))
 #' fit <- galvi(gear ~ wt, data = d, family = cumulative())
 #' predict(fit, data.frame(wt = c(2, 3, 4)), type = "prob")
+#'
+#' # each step goes on or stops; and a spread that differs between groups
+#' coef(galvi(gear ~ wt, data = d, family = cratio()))
+#' coef(galvi(list(gear ~ wt, disc ~ am), data = d, family = cumulative("probit")))
 #'
 #' # median and 0.9 quantile
 #' coef(galvi(dist ~ speed, data = cars, family = asymmetric_laplace(quantile = 0.5)))
@@ -192,10 +216,20 @@ new_family <- function(family, link, parameters = list(), options = list(), dpar
   structure(
     c(
       list(family = family, link = link),
-      stats::make.link(link)[c("linkfun", "linkinv", "mu.eta")],
+      link_functions(link)[c("linkfun", "linkinv", "mu.eta")],
       list(parameters = parameters, options = options, dpars = dpars)
     ),
     class = c(class, "galvi_family", "family")
+  )
+}
+
+# Those of base R and the log-log link, which it does not have.
+link_functions <- function(link) {
+  if (link != "loglog") return(stats::make.link(link))
+  least <- .Machine$double.eps
+  list(
+    linkfun = function(mu) -log(-log(mu)), linkinv = function(eta) pmax(pmin(exp(-exp(-eta)), 1 - least), least),
+    mu.eta = function(eta) pmax(exp(-eta - exp(-eta)), least)
   )
 }
 
@@ -350,6 +384,7 @@ refuse_link <- function(name, link, links) {
 #' | `inverse.gaussian` | `phi`, the inverse of the dispersion | log |
 #' | `tweedie` | `phi`, the dispersion | log |
 #' | `beta_family`, `beta_binomial` | `phi`, the precision | log |
+#' | `cumulative`, `sratio`, `cratio`, `acat` | `disc`, the discrimination, without an intercept | log |
 #' | `zero_inflated` | `zi`, the probability of an excess zero | logit |
 #' | `hurdle` | `hu`, the probability of a zero | logit |
 #' | `zero_inflated`, `hurdle` | also the parameter of `negbinomial`, `Gamma` and `lognormal` | log |
@@ -422,7 +457,8 @@ NULL
 #' * `negbinomial`: `y log(m / (m + size)) + size log(size / (m + size)) + lgamma(y + size) - lgamma(size) - log y!`
 #'   with m = exp(eta)
 #' * `binomial`, y of n: `y log p + (n - y) log(1 - p) + log choose(n, y)` with p = logistic(eta), Phi(eta) or
-#'   1 - exp(-exp(eta)) for the links logit, probit and cloglog
+#'   1 - exp(-exp(eta)) for the links logit, probit and cloglog, exp(-exp(-eta)) for loglog, 1 / 2 + atan(eta) / pi for
+#'   cauchit
 #' * `beta_binomial`, y of n: `log choose(n, y) + lbeta(y + a, n - y + b) - lbeta(a, b)` with `a = m precision`,
 #'   `b = (1 - m) precision` and m = logistic(eta)
 #' * `zero_inflated`, f the density of the base: `log(zi + (1 - zi) f(0))` for y = 0, else `log(1 - zi) + log f(y)`
@@ -435,8 +471,13 @@ NULL
 #' * `exponential`: `-eta - y exp(-eta)`
 #' * `beta_family`: the density of [stats::dbeta()] with shapes `m precision` and `(1 - m) precision`, m =
 #'   logistic(eta)
-#' * `cumulative`: `log(F(threshold_y - eta) - F(threshold_(y-1) - eta))` with F logistic or Phi, where the outermost
-#'   thresholds are infinite
+#' * `cumulative`: `log(F(threshold_y - eta) - F(threshold_(y-1) - eta))` with F the distribution function of the link,
+#'   where the outermost thresholds are infinite
+#' * `sratio`: `log F(threshold_y - eta) + sum_(j < y) log(1 - F(threshold_j - eta))`, without the first term for the last
+#'   class
+#' * `cratio`: `log(1 - F(eta - threshold_y)) + sum_(j < y) log F(eta - threshold_j)`, without the first term for the last
+#'   class
+#' * `acat`: `sum_(j < y) (eta - threshold_j) - log sum_c exp(sum_(j < c) (eta - threshold_j))`
 #' * `categorical`: `eta_y - log sum_c exp(eta_c)`, where eta of a reference level is 0; for a row of counts, the sum of
 #'   these over the trials plus the log multinomial coefficient
 #' * `stick_breaking`: `log logistic(eta_y) + sum_(c < y) log logistic(-eta_c)`, without the first term for the last

@@ -242,26 +242,31 @@ with_thresholds_at_zero <- function(fit) {
   coding <- fixed_spec(fit$design$specs)$coding
   # a fit with more rows by add_data() keeps its level
   if (is.null(at) || !centres_thresholds(coding) || !is.null(fit$design$level)) return(fit)
-  fit$design$level <- move <- or_else(coding$carried, sum(coding$centre * fixed_coefficients(fit)$mean[, 1L]))
+  own <- predictor_view(fit, 1L)
+  fit$design$level <- move <- or_else(coding$carried, sum(coding$centre * fixed_coefficients(own)$mean[, 1L]))
+  raised <- function(eta) {
+    eta[, 1L] <- eta[, 1L] + move
+    eta
+  }
   moved <- function(posterior) {
     posterior$hyper[at] <- posterior$hyper[at] + move
-    posterior$mean <- posterior$mean + move
+    posterior$mean <- raised(posterior$mean)
     posterior
   }
   fit$posterior <- moved(fit$posterior)
   if (has_points(fit)) {
     # at each point they are those at zero, and the linear predictor is that of the columns as they were typed
-    level <- drop(fixed_at_points(fit) %*% coding$centre)
-    own <- fit$points$at %in% at
-    fit$points$hyper[, own] <- fit$points$hyper[, own] + level
+    level <- drop(fixed_at_points(own) %*% coding$centre)
+    learned <- fit$points$at %in% at
+    fit$points$hyper[, learned] <- fit$points$hyper[, learned] + level
     fit$points$carried <- drop(coding$centre %*% coding$A)
   }
-  if (!is.null(fit$factorised)) fit$factorised$mean <- fit$factorised$mean + move
+  if (!is.null(fit$factorised)) fit$factorised$mean <- raised(fit$factorised$mean)
   fit$states <- if (!is.null(fit$states)) lapply(fit$states, function(state) {
     state$posterior <- moved(state$posterior)
     state
   })
-  fit$model$offset <- fit$model$offset + move
+  fit$model$offset <- raised(fit$model$offset)
   if (has_points(fit)) fit$posterior[c("mean", "variance")] <- point_moments(fitted_points_of(fit))
   fit$model$hyper$value[at] <- fit$model$hyper$value[at] + move
   shown <- match(fit$model$hyper$name[at], fit$hyper$name)
@@ -276,8 +281,8 @@ with_thresholds_at_zero <- function(fit) {
   # the others are distances from the one before
   first <- match(at[1L], fit$hyper_posterior$at)
   if (!is.na(first)) {
-    own <- c("value", "estimate", "lower", "upper")
-    fit$hyper_posterior[own] <- lapply(fit$hyper_posterior[own], function(x) replace(x, first, x[first] + move))
+    parts <- c("value", "estimate", "lower", "upper")
+    fit$hyper_posterior[parts] <- lapply(fit$hyper_posterior[parts], function(x) replace(x, first, x[first] + move))
   }
   fit
 }
@@ -286,5 +291,11 @@ with_thresholds_at_zero <- function(fit) {
 #' @noRd
 threshold_sd <- function(fit) {
   centre <- fixed_spec(fit$design$specs)$coding$centre
-  sqrt(max(0, drop(centre %*% fixed_coefficients(fit)$covariance[[1L]] %*% centre)))
+  sqrt(max(0, drop(centre %*% fixed_coefficients(predictor_view(fit, 1L))$covariance[[1L]] %*% centre)))
+}
+
+#' What thresholds at zero have moved into the offsets of n rows
+#' @noRd
+offset_moved <- function(design, n) {
+  if (is.null(design$level)) 0 else rep(c(design$level, numeric(length(design$others))), each = n)
 }

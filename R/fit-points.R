@@ -98,7 +98,7 @@ weighted_moments <- function(x, weight) {
 #' @param term NULL, or the number of the only term that counts.
 #' @noRd
 points_at <- function(fit, rows, n, offset = matrix(0, n, n_latents(fit)), term = NULL) {
-  if (!is.null(fit$points$carried) && is.null(term)) offset <- offset - fit$design$level
+  if (!is.null(fit$points$carried) && is.null(term)) offset <- offset - offset_moved(fit$design, n)
   own <- lapply(seq_len(n_latents(fit)), function(k) {
     plain_rows(fit, rows[[predictor_of(fit$model, k)$design]], k, n, term)
   })
@@ -134,7 +134,7 @@ plain_rows <- function(fit, rows, k, n, only = NULL) {
     before <- sum(counts[seq_len(t - 1L)])
     if (is.null(row$node)) {
       W[, before + seq_len(counts[t])] <- row$W
-      if (!is.null(fit$points$carried) && identical(specs[[t]]$type, fixed_label)) {
+      if (k == 1L && !is.null(fit$points$carried) && identical(specs[[t]]$type, fixed_label)) {
         W[, before + seq_len(counts[t])] <- row$W + rep(fit$points$carried, each = n)
       }
       next

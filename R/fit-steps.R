@@ -370,7 +370,7 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
   data <- check_evaluates(data, "data", "data")
   if (is_wide(formulas[[1L]])) return(read_wide(formulas, data, family, args, na.action))
   words <- c(family_words, "galvi_family")
-  family <- as_galvi_family(check_evaluates(family, "family", "family", words, family_hint))
+  family <- as_galvi_family(check_evaluates(family, "family", "family", words, family_hint, link_hint))
   na.action <- check_na_action(na.action)
   plain <- without_bar(formulas, family, Filter(Negate(is.null), args))
   # risk sets are of all rows together
@@ -394,6 +394,6 @@ read_wide <- function(formulas, data, family, args, na.action) {
   # scores of all rows are fitted together, so that they are read into memory
   if (is_row_source(data)) data <- whole_source(row_source(data), formulas, args)
   words <- c(family_words, "galvi_family")
-  family <- check_evaluates(family, "family", "family", words, family_hint)
+  family <- check_evaluates(family, "family", "family", words, family_hint, link_hint)
   design_of_wide(formulas[[1L]], data, family, Filter(Negate(is.null), args), check_na_action(na.action))
 }

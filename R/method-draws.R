@@ -151,7 +151,8 @@ drawn_parameters <- function(x, ndraws) {
   coding <- fixed_spec(x$design$specs)$coding
   if (!is.null(x$design$level) && !has_points(x)) {
     at <- x$model$likelihood$hyper$thresholds
-    plan$hyper[, at] <- plan$hyper[, at] + drop(coefficients %*% coding$centre) - x$design$level
+    own <- coefficients[, seq_along(coding$centre), drop = FALSE]
+    plan$hyper[, at] <- plan$hyper[, at] + drop(own %*% coding$centre) - x$design$level
   }
   hyper <- reported_hyper(x$model, plan$hyper)
   colnames(hyper) <- x$model$hyper$name

@@ -58,7 +58,7 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
     Map(function(specs, averaged) lapply(specs[averaged], part_of), specs, attr(kept, "averaged"))
   }
   out <- list(
-    rows = rows, averaged = averaged, offset = or_else(design$level, 0) + as_newdata_error(
+    rows = rows, averaged = averaged, offset = offset_moved(design, nrow(frame)) + as_newdata_error(
       frame_offset(frame, design$response$latents)
     ),
     frame = frame,

@@ -106,8 +106,8 @@ check_left_side <- function(formula, family) {
     ))
   }
   name <- as.character(formula[[2L]])
-  if (name %in% names(type$dpars)) return(invisible())
-  why <- type$no_predictor[name]
+  why <- c(type$no_predictor, type$no_predictor_of[[or_else(family$link, "")]])[name]
+  if (name %in% names(type$dpars) && !length(Filter(Negate(is.na), why))) return(invisible())
   if (length(why) && !is.na(why)) {
     stop_galvi("formula", sprintf("`formula`: %s has no linear predictor of `%s`: %s.", the_family(family), name, why))
   }
@@ -204,6 +204,9 @@ predictor_view <- function(fit, k) {
     own <- c("terms", "assign", "contrasts", "specs", "labels")
     view$design[own] <- fit$design$others[[k - 1L]][own]
     view$family <- new_family(view$parameter, fit$design$others[[k - 1L]]$link)
+    # thresholds belong to the predictor of the response
+    view$design["level"] <- list(NULL)
+    if (!is.null(view$points)) view$points["carried"] <- list(NULL)
   }
   view$design$others <- list()
   view$design$response["latents"] <- list(NULL)

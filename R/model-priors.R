@@ -337,7 +337,7 @@ apply_start <- function(hyper, start, level = numeric(length(hyper$value)), chan
 #' `hyper = "integrate"`. Standard deviations of groups are half_normal(10 s), with s that of the predictor's values
 #' over the standard deviation of the column (the terms' own `weak`), and other positive numbers are where learning
 #' starts by default times a log-normal factor, between 1/50 and 50 with probability 0.95; shares and correlations are
-#' uniform. Thresholds are left: every class has observations.
+#' uniform, and so are thresholds, by their distances.
 #' @return The table with the column `weak`, NULL where there is a typed prior or nothing is learned.
 #' @noRd
 weak_priors <- function(hyper) {
@@ -348,6 +348,7 @@ weak_priors <- function(hyper) {
   hyper$weak <- lapply(seq_along(hyper$value), function(h) {
     if (!bare[h]) return(NULL)
     if (!is.null(hyper$weak[[h]])) return(hyper$weak[[h]])
+    if (hyper$transform[h] == "above") return(list(type = "uniform", width = hyper$upper[h]))
     if (!is.finite(low[h]) || is_relative(hyper)[h]) return(NULL)
     if (is.finite(high[h])) return(list(type = "uniform", width = high[h] - low[h]))
     unclass(log_normal(log(hyper$value[h]), 2))

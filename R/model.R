@@ -202,12 +202,12 @@ rows_counted <- function(design) {
 parameter_context <- function(name, design, registry) {
   weights <- rows_counted(design)
   in_units <- name == "sigma" && link_has(design$family, "same_units")
-  per_weight <- family_type(design$family)$dpars[[name]]$per_weight
+  own <- family_type(design$family)$dpars[[name]]
   list(
     registry = registry, weights = weights, default_variance = 1,
     centre = (if (in_units) log(predictor_scale(design, weights)$spread) else 0) +
-      per_weight * log(common_weight(design$family, design)), spread = 1,
-    latents = NULL, intercept = TRUE, parameter = name, dispersion = 1
+      own$per_weight * log(common_weight(design$family, design)), spread = 1,
+    latents = NULL, intercept = own$intercept(design$family), parameter = name, dispersion = 1
   )
 }
 

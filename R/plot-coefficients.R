@@ -63,7 +63,7 @@ ratio_words <- function(view) {
     if (odds) return("odds ratio")
     of <- if (!is.null(view$parameter)) paste("ratio of", view$parameter)
     if (is_volatility(view)) return("ratio of variances")
-    if (link_has(family, "hazards") || has_hazards(view)) return("hazard ratio")
+    if (link_has(family, "hazards") && !is_ordinal(view) || has_hazards(view)) return("hazard ratio")
     if (link_has(family, "rates")) {
       if (family_type(family)$times) of <- or_else(of, "ratio of times")
       return(or_else(of, if (is_discrete(view)) "rate ratio" else "ratio of means"))

@@ -210,7 +210,9 @@ effect_axis <- function(fit, scale, offset = has_offset(fit)) {
   paste0("mean of ", fit$design$response$name, if (exposed) " per unit of exposure")
 }
 
-has_offset <- function(fit) is.null(fit$reference) && any(fit$model$offset != or_else(fit$design$level, 0))
+has_offset <- function(fit) {
+  is.null(fit$reference) && any(fit$model$offset != offset_moved(fit$design, nrow(fit$model$offset)))
+}
 
 #' What becomes of the offset where the response is drawn
 #' @noRd

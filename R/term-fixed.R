@@ -142,7 +142,9 @@ fixed_coding <- function(W, typed, spec, context) {
   open <- !intercept & vapply(typed, is.null, NA)
   of_intercept <- typed[which(intercept)]
   at <- if (!context$intercept) {
-    if (any(intercept) || !may_centre_thresholds(W, context)) "none" else "thresholds"
+    # thresholds stand for the intercept of the response's predictor alone
+    own <- !any(intercept) && is.null(context$parameter)
+    if (own && may_centre_thresholds(W, context)) "thresholds" else "none"
   } else if (!any(intercept)) {
     "none"
   } else if (is.null(of_intercept[[1L]]) || is_flat(of_intercept[[1L]]) || at_means_typed(context$prior) ||

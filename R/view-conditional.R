@@ -331,7 +331,7 @@ conditional_target <- function(fit, inputs, values, kept) {
   rows[[1L]] <- against_reference(fit, rows[[1L]])
   list(
     rows = rows, n = n, names = as.character(seq_len(n)), size = rep(1, n),
-    offset = or_else(fit$design$level, 0) + conditional_offset(fit, inputs, values)
+    offset = offset_moved(fit$design, n) + conditional_offset(fit, inputs, values)
   )
 }
 

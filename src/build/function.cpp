@@ -1,4 +1,5 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
+#include "function/cauchy.cpp"
 #include "function/elementwise.cpp"
 #include "function/normal.cpp"
 #include "function/normal_interval.cpp"

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "function/standard_function.h"
 #include "numeric/types.h"
 
 namespace galvi {
@@ -26,6 +27,13 @@ struct Composition {
   /// Parts without weight are left out, because 0 times an overflowed logarithm is not a number.
   void add(Index latent, double weight, double coefficient, double shift = 0.0) {
     if (weight != 0.0) parts.push_back({latent, weight, coefficient, shift, false});
+  }
+  /// weight f(coefficient eta + shift), f the likelihood's standard function or log_gumbel().
+  void add(Index latent, const StandardFunction& f, double weight, double coefficient, double shift = 0.0) {
+    if (&f == &log_gumbel())
+      add_exponential(latent, weight, coefficient, shift);
+    else
+      add(latent, weight, coefficient, shift);
   }
   /// -weight exp(-(coefficient eta + shift))
   void add_exponential(Index latent, double weight, double coefficient, double shift = 0.0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "function/cauchy.h"
 #include "function/normal.h"
 
 namespace galvi {
@@ -179,6 +180,27 @@ class LogCloglog final : public StandardFunction {
   }
 };
 
+class LogCauchy final : public StandardFunction {
+ public:
+  double value(double x) const override {
+    double f[5];
+    derivatives(x, f);
+    return f[0];
+  }
+  // F(x) = F(infinity) - F(0 - x)
+  void derivatives(double x, double out[5]) const override { log_cauchy_interval_derivatives(0.0, infinity, x, out); }
+  bool heavy_tailed() const override { return true; }
+  void log_density(double x, double out[3]) const override {
+    constexpr double log_pi = 1.14472988584940017414;
+    const double share = 1.0 / (1.0 + x * x);
+    out[0] = -log_pi - std::log1p(x * x);
+    out[1] = -2.0 * x * share;
+    out[2] = 2.0 * share * (1.0 - 2.0 * share);
+  }
+  // The branch points of atan are +-i.
+  Smoothness smoothness() const override { return {1.0, 0.0}; }
+};
+
 }  // namespace
 
 const StandardFunction& log_sigmoid() {
@@ -198,6 +220,11 @@ const StandardFunction& log_gumbel() {
 
 const StandardFunction& log_cloglog() {
   static const LogCloglog function;
+  return function;
+}
+
+const StandardFunction& log_cauchy() {
+  static const LogCauchy function;
   return function;
 }
 

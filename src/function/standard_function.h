@@ -22,6 +22,8 @@ class StandardFunction {
   virtual bool reflects() const { return false; }
   /// exp(f) is the standard normal's: f(x) = log P(g > 0), g ~ N(x, 1).
   virtual bool of_normal() const { return false; }
+  /// f falls to 0 on the right as slowly as 1 / x and is not concave on the left.
+  virtual bool heavy_tailed() const { return false; }
   /// The log of its density and that one's first two derivatives.
   virtual void log_density(double x, double out[3]) const = 0;
   /// log E exp(f(x)) under x ~ N(mean, variance) where it has a closed form.
@@ -40,5 +42,7 @@ const StandardFunction& log_phi();
 const StandardFunction& log_gumbel();
 /// f(x) = log(1 - exp(-exp(x))), of minus a Gumbel variable: the inverse of the complementary log-log link.
 const StandardFunction& log_cloglog();
+/// f(x) = log(1 / 2 + atan(x) / pi).
+const StandardFunction& log_cauchy();
 
 }  // namespace galvi

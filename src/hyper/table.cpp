@@ -107,8 +107,7 @@ void HyperTable::set_arguments(const Vector& arguments) {
 }
 
 double HyperTable::with_prior(Index h) const {
-  const bool partial = rows_[h].transform->argument == Transform::Argument::partial_correlation;
-  return partial ? arguments_[h] : values_[h];
+  return rows_[h].transform->relative() ? arguments_[h] : values_[h];
 }
 
 Vector HyperTable::bounds(double Hyperparameter::*bound) const {

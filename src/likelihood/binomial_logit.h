@@ -1,13 +1,15 @@
 // Binomial counts, logit link.
 #pragma once
 
+#include <cmath>
+
 #include "likelihood/binomial.h"
 
 namespace galvi {
 
 class BinomialLogit final : public Binomial {
  public:
-  BinomialLogit() : Binomial(log_sigmoid()) {}
+  BinomialLogit() : Binomial(logistic()) {}
   // f(eta) = min(eta, 0) - l, f(-eta) = -max(eta, 0) - l
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     const auto y = rows.data.y.array(), size = rows.data.size.array();
@@ -17,10 +19,9 @@ class BinomialLogit final : public Binomial {
     out = rows.constants.col(0).array() + y * x.min(0.0) - (size - y) * x.max(0.0) - size * l;
   }
   Truncation truncation() const override { return Truncation::concave; }
-  // The logit of the proportion with half a success and half a failure added.
-  double starting_eta(const Datum& datum) const override {
-    return std::log((datum.y + 0.5) / (datum.size - datum.y + 0.5));
-  }
+
+ protected:
+  double link(double success, double failure) const override { return std::log(success / failure); }
 };
 
 }  // namespace galvi

@@ -8,7 +8,7 @@ namespace galvi {
 
 class BinomialProbit final : public Binomial {
  public:
-  BinomialProbit() : Binomial(log_phi()) {}
+  BinomialProbit() : Binomial(normal()) {}
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     const auto y = rows.data.y.array(), size = rows.data.size.array();
     const auto x = eta.col(0).array();
@@ -23,16 +23,15 @@ class BinomialProbit final : public Binomial {
     log_normal_cdf_each(failure);
     out = rows.constants.col(0).array() + y * success + (size - y) * failure;
   }
-  // The probit of the proportion with half a success and half a failure added.
-  double starting_eta(const Datum& datum) const override {
-    return normal_quantile((datum.y + 0.5) / (datum.size + 1.0));
-  }
   // E Phi(eta) = Phi(mean / sqrt(1 + variance))
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {
     if (datum.size != 1.0) return std::nullopt;
     return f_.log_mean_exp(datum.y > 0.0 ? mean : -mean, variance);
   }
+
+ protected:
+  double link(double success, double /*failure*/) const override { return normal_quantile(success); }
 };
 
 }  // namespace galvi

@@ -1,17 +1,22 @@
 #include <functional>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
+#include "likelihood/adjacent_category.h"
 #include "likelihood/asymmetric_laplace.h"
 #include "likelihood/beta.h"
 #include "likelihood/beta_binomial.h"
 #include "likelihood/beta_log_precision.h"
-#include "likelihood/binomial_cloglog.h"
+#include "likelihood/binomial_cauchit.h"
+#include "likelihood/binomial_gumbel.h"
 #include "likelihood/binomial_logit.h"
 #include "likelihood/binomial_probit.h"
 #include "likelihood/categorical.h"
 #include "likelihood/censored_gaussian.h"
 #include "likelihood/censored_normal_log_sd.h"
+#include "likelihood/cumulative_cauchit.h"
+#include "likelihood/cumulative_gumbel.h"
 #include "likelihood/cumulative_logit.h"
 #include "likelihood/cumulative_probit.h"
 #include "likelihood/custom.h"
@@ -30,7 +35,9 @@
 #include "likelihood/lognormal.h"
 #include "likelihood/negbinomial.h"
 #include "likelihood/negbinomial_log_size.h"
+#include "likelihood/ordinal_log_disc.h"
 #include "likelihood/poisson.h"
+#include "likelihood/sequential.h"
 #include "likelihood/stick_breaking.h"
 #include "likelihood/stochastic_volatility.h"
 #include "likelihood/student.h"
@@ -61,6 +68,14 @@ std::unique_ptr<Likelihood> plain(const LikelihoodSpec&) {
 template <class T>
 std::unique_ptr<Likelihood> from_spec(const LikelihoodSpec& spec) {
   return std::make_unique<T>(spec);
+}
+template <Distribution F()>
+std::unique_ptr<Likelihood> sequential(const LikelihoodSpec& spec) {
+  return std::make_unique<Sequential>(spec, F());
+}
+// Three ordered classes.
+Entry ordinal(const std::string& type, Maker make) {
+  return {type, {type, {{"thresholds", {0, 1}}}, {}}, std::move(make)};
 }
 template <class Zeros, class Base>
 std::unique_ptr<Likelihood> with_zeros(const LikelihoodSpec& spec) {
@@ -105,7 +120,9 @@ const std::vector<Entry>& registry() {
       {"hurdle_lognormal_log_sigma", {"hurdle_lognormal_log_sigma", {}, {}}, with_zeros<Hurdle, LognormalLogSigma>},
       {"binomial_logit", {"binomial_logit", {}, {}}, plain<BinomialLogit>},
       {"binomial_probit", {"binomial_probit", {}, {}}, plain<BinomialProbit>},
-      {"binomial_cloglog", {"binomial_cloglog", {}, {}}, plain<BinomialCloglog>},
+      {"binomial_cloglog", {"binomial_cloglog", {}, {}}, plain<BinomialGumbel<1>>},
+      {"binomial_loglog", {"binomial_loglog", {}, {}}, plain<BinomialGumbel<-1>>},
+      {"binomial_cauchit", {"binomial_cauchit", {}, {}}, plain<BinomialCauchit>},
       {"poisson", {"poisson", {}, {}}, plain<Poisson>},
       {"gamma", {"gamma", {{"shape", {0}}}, {}}, from_spec<Gamma>},
       {"inverse_gaussian", {"inverse_gaussian", {{"dispersion", {0}}}, {}}, from_spec<InverseGaussian>},
@@ -125,8 +142,22 @@ const std::vector<Entry>& registry() {
       {"student", {"student", {{"df", {0}}, {"scale", {1}}}, {}}, from_spec<Student>},
       {"von_mises", {"von_mises", {{"kappa", {0}}}, {}}, from_spec<VonMises>},
       {"beta", {"beta", {{"precision", {0}}}, {}}, from_spec<Beta>},
-      {"cumulative_logit", {"cumulative_logit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeLogit>},
-      {"cumulative_probit", {"cumulative_probit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeProbit>},
+      ordinal("cumulative_logit", from_spec<CumulativeLogit>),
+      ordinal("cumulative_probit", from_spec<CumulativeProbit>),
+      ordinal("cumulative_cloglog", from_spec<CumulativeGumbel<1>>),
+      ordinal("cumulative_loglog", from_spec<CumulativeGumbel<-1>>),
+      ordinal("cumulative_cauchit", from_spec<CumulativeCauchit>),
+      ordinal("sequential_logit", sequential<logistic>),
+      ordinal("sequential_probit", sequential<normal>),
+      ordinal("sequential_cloglog", sequential<smallest_value>),
+      ordinal("sequential_loglog", sequential<largest_value>),
+      ordinal("sequential_cauchit", sequential<cauchy>),
+      ordinal("adjacent_category", from_spec<AdjacentCategory>),
+      ordinal("cumulative_logit_log_disc", from_spec<CumulativeLogitLogDisc>),
+      ordinal("cumulative_probit_log_disc", from_spec<CumulativeProbitLogDisc>),
+      ordinal("sequential_logit_log_disc", from_spec<SequentialLogitLogDisc>),
+      ordinal("sequential_probit_log_disc", from_spec<SequentialProbitLogDisc>),
+      ordinal("adjacent_category_log_disc", from_spec<AdjacentCategoryLogDisc>),
       {"categorical", {"categorical", {}, {{"classes", 3}, {"reference", -1}}}, from_spec<Categorical>},
       {"stick_breaking", {"stick_breaking", {}, {{"classes", 3}}}, from_spec<StickBreaking>},
   };

@@ -9,11 +9,12 @@
 
 namespace galvi {
 
-/// Class c = 0..C - 1 lies between threshold c - 1 and threshold c; the outermost are infinite. The
-/// thresholds are rows of the table of hyperparameters.
+/// Class c = 0..C - 1 has threshold c - 1 below and threshold c above it, which the first and the last class lack. They
+/// are rows of the table of hyperparameters, and are read in units of 1 / scale.
 class Thresholds {
  public:
-  explicit Thresholds(const LikelihoodSpec& spec) : label_(spec.type + ": `thresholds`") {
+  /// in_order: must they increase?
+  Thresholds(const LikelihoodSpec& spec, bool in_order) : label_(spec.type + ": `thresholds`"), in_order_(in_order) {
     const auto entry = spec.hyper.find("thresholds");
     if (entry == spec.hyper.end() || entry->second.empty())
       throw std::invalid_argument(label_ + " must be named, one fewer than classes");
@@ -25,20 +26,30 @@ class Thresholds {
       if (positions_[j] < 0 || positions_[j] >= hyper.size())
         throw std::invalid_argument(label_ + " point outside the table of hyperparameters");
       values_[j] = hyper[positions_[j]];
-      if (!std::isfinite(values_[j]) || (j > 0 && !(values_[j] > values_[j - 1])))
-        throw std::domain_error(label_ + " must be finite and in increasing order");
+      if (!std::isfinite(values_[j]) || (in_order_ && j > 0 && !(values_[j] > values_[j - 1])))
+        throw std::domain_error(label_ + (in_order_ ? " must be finite and in increasing order" : " must be finite"));
     }
+    scale_ = 1.0;
+  }
+  void multiply(double scale) {
+    for (double& value : values_) value *= scale;
+    scale_ *= scale;
   }
 
   Index classes() const { return static_cast<Index>(values_.size()) + 1; }
   const std::vector<double>& values() const { return values_; }
+  double scale() const { return scale_; }
+  static Index class_of(const Datum& datum) { return static_cast<Index>(datum.y + 0.5); }
   bool first(const Datum& datum) const { return datum.y < 0.5; }
   bool last(const Datum& datum) const { return datum.y > static_cast<double>(values_.size()) - 0.5; }
-  /// The threshold above the class, which must not be the last, and the one below it.
-  double above(const Datum& datum) const { return values_[index(datum)]; }
-  double below(const Datum& datum) const { return values_[index(datum) - 1]; }
-  Index above_position(const Datum& datum) const { return positions_[index(datum)]; }
-  Index below_position(const Datum& datum) const { return positions_[index(datum) - 1]; }
+  /// The threshold above the class, infinite for the last, and the one below it.
+  double above(const Datum& datum) const { return last(datum) ? infinity : values_[index(datum)]; }
+  double below(const Datum& datum) const { return first(datum) ? -infinity : values_[index(datum) - 1]; }
+
+  /// gradient[h] += the slope in threshold j, that of its value in these units.
+  void add(Index j, double slope, VectorRef gradient) const {
+    gradient[positions_[static_cast<std::size_t>(j)]] += scale_ * slope;
+  }
 
   /// A value inside the class, or not far beyond its only threshold.
   double inside(const Datum& datum) const {
@@ -48,29 +59,13 @@ class Thresholds {
   }
 
  private:
-  static std::size_t index(const Datum& datum) { return static_cast<std::size_t>(datum.y + 0.5); }
+  static std::size_t index(const Datum& datum) { return static_cast<std::size_t>(class_of(datum)); }
 
   std::string label_;
+  bool in_order_;
   std::vector<Index> positions_;
   std::vector<double> values_;
+  double scale_ = 1.0;
 };
-
-/// E Y and Var Y of the class number Y, from P(Y > j) of every threshold j: E Y = sum_j P(Y > j) and
-/// E Y^2 = sum_j (2 j + 1) P(Y > j).
-struct ClassMoments {
-  double mean = 0.0, variance = 0.0;
-};
-template <class Probability>
-ClassMoments class_moments(const Thresholds& thresholds, Probability above) {
-  ClassMoments out;
-  double square = 0.0;
-  for (std::size_t j = 0; j < thresholds.values().size(); ++j) {
-    const double p = above(thresholds.values()[j]);
-    out.mean += p;
-    square += (2.0 * static_cast<double>(j) + 1.0) * p;
-  }
-  out.variance = std::max(0.0, square - out.mean * out.mean);
-  return out;
-}
 
 }  // namespace galvi

@@ -7,8 +7,11 @@
 
 #include "likelihood/composed.h"
 #include "likelihood/counts.h"
+#include "likelihood/distributional.h"
+#include "likelihood/tilted.h"
 #include "numeric/special_functions.h"
 #include "predictive/predictive.h"
+#include "quadrature/gaussian_rule.h"
 #include "quadrature/log_integral.h"
 #include "quadrature/log_mean_exp.h"
 #include "quadrature/softmax_lattice.h"
@@ -21,11 +24,11 @@ struct LogMoments {
   double first = 0.0, second = 0.0;
 };
 
-/// Of p = exp(L); `first` where it has a closed form, the second if requested.
+/// Of p = exp(L); the second if requested.
 template <class Function>
-LogMoments log_moments(double mean, double variance, bool second, std::optional<double> first, Function L) {
+LogMoments log_moments(double mean, double variance, bool second, Function L) {
   LogMoments moments;
-  moments.first = first ? *first : log_mean_exp(L, mean, variance);
+  moments.first = log_mean_exp(L, mean, variance);
   if (second) {
     const auto twice = [&](double eta, double out[5]) {
       L(eta, out);
@@ -39,11 +42,34 @@ LogMoments log_moments(double mean, double variance, bool second, std::optional<
 // K = 1
 void one_latent(const Likelihood& likelihood, double mean, double variance, std::vector<LogMoments>& classes,
                 bool second) {
+  thread_local TiltedRule rule;
   for (std::size_t c = 0; c < classes.size(); ++c) {
     const Datum datum{static_cast<double>(c), 1.0};
-    const auto closed = likelihood.predictive_log_density(datum, mean, variance);
-    classes[c] = log_moments(mean, variance, second, closed,
-                             [&](double eta, double out[5]) { likelihood.derivatives(datum, eta, out); });
+    classes[c].first = predictive_log_density(likelihood, datum, mean, variance);
+    if (!second) continue;
+    classes[c].second = 2.0 * classes[c].first;
+    if (variance == 0.0) continue;
+    rule.place(likelihood, datum, 2.0, mean, variance);
+    classes[c].second = rule.log_mass();
+  }
+}
+
+// eta_K is a parameter of the distribution of classes given the others.
+void over_last(const PredictedParameter& likelihood, const double* mean, const double* variance, double* probability,
+               double* second_moment) {
+  const Index C = likelihood.classes(), last = likelihood.last();
+  GaussianRule rule;
+  rule.place(mean[last], variance[last], {likelihood.width(*mean), 0.0});
+  Vector first(C), second(C);
+  std::fill_n(probability, C, 0.0);
+  if (second_moment) std::fill_n(second_moment, C, 0.0);
+  for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
+    const auto given = likelihood.given(rule.nodes()[j]);
+    predictive_classes(*given, mean, variance, first.data(), second_moment ? second.data() : nullptr);
+    for (Index c = 0; c < C; ++c) {
+      probability[c] += rule.weights()[j] * first[c];
+      if (second_moment) second_moment[c] += rule.weights()[j] * second[c];
+    }
   }
 }
 
@@ -66,7 +92,7 @@ void composed_classes(const Likelihood& likelihood, const double* mean, const do
       const auto [entry, fresh] = known.try_emplace(parts);
       if (fresh) {
         entry->second =
-            log_moments(mean[k], variance[k], second, std::nullopt, [&](double eta, double out[5]) {
+            log_moments(mean[k], variance[k], second, [&](double eta, double out[5]) {
               std::fill(out, out + 5, 0.0);
               for (std::size_t j = 1; j < parts.size(); j += 3) {
                 double at[5];
@@ -250,6 +276,8 @@ void predictive_classes(const Likelihood& likelihood, const double* mean, const 
     moments.take(*softmax, mean, variance, second);
     std::copy_n(moments.first.data(), C, probability);
     if (second) std::copy_n(moments.second.data(), C, second_moment);
+  } else if (const Distributional* form = likelihood.distributional(); form && C > 0) {
+    over_last(*form->predicted_parameter(), mean, variance, probability, second_moment);
   } else {
     if (C == 0) throw std::invalid_argument("this likelihood has no classes");
     std::vector<LogMoments> classes(C);

@@ -38,7 +38,8 @@ double predictive_log_mean(const Likelihood& likelihood, double mean, double var
   // Small shares are integrated on the log scale, for their relative accuracy.
   const double share =
       gaussian_mean(likelihood, mean, variance, [&](double eta) { return std::exp(f->value(sign * eta)); });
-  return share > small_share ? std::log(std::min(share, 1.0)) : log_share(*f, sign * mean, variance);
+  const bool small = share <= small_share && !f->heavy_tailed();
+  return small ? log_share(*f, sign * mean, variance) : std::log(std::min(share, 1.0));
 }
 
 double predictive_mean(const Likelihood& likelihood, const Datum& row, double mean, double variance) {

@@ -11,7 +11,7 @@ using Four = Eigen::Array<double, 4, 1>;
 
 constexpr double sample_reach = 7.5;  // in sds
 // The tables serve |mean| <= 60 and variances from 0.01 to 1e4. They end on the right where f and its
-// derivatives are negligible (below exp(-40) for both links); on the left f is not.
+// derivatives are negligible (below exp(-40) for all links but cauchit); on the left f is not.
 constexpr double right_end = 40.0;
 constexpr double mean_range = 60.0;
 constexpr double least_variance = 0.01;
@@ -57,7 +57,7 @@ void weigh(const std::vector<double>* samples, Index from, Index count, double d
 
 }  // namespace
 
-SampledFunction::SampledFunction(const StandardFunction& function) {
+SampledFunction::SampledFunction(const StandardFunction& function) : both_sides_(function.heavy_tailed()) {
   const double width = function.smoothness().width;
   double step = trapezium_step(most_variance, width), served_to = most_variance;
   while (served_to > least_variance) {
@@ -67,19 +67,20 @@ SampledFunction::SampledFunction(const StandardFunction& function) {
       const double middle = 0.5 * (low + high);
       (trapezium_step(middle, width) < step ? low : high) = middle;
     }
-    tables_.push_back(sample(function, step, high, -mean_range - sample_reach * std::sqrt(served_to)));
+    const double reach = mean_range + sample_reach * std::sqrt(served_to);
+    tables_.push_back(sample(function, step, high, -reach, both_sides_ ? reach : right_end));
     served_to = high;
     step /= std::sqrt(2.0);
   }
 }
 
 SampledFunction::Table SampledFunction::sample(const StandardFunction& function, double step,
-                                               double least_variance, double low) const {
+                                               double least_variance, double low, double end) const {
   Table table;
   table.step = step;
   table.least_variance = least_variance;
   table.first = static_cast<Index>(std::floor(low / step));
-  const Index count = static_cast<Index>(std::ceil(right_end / step)) - table.first + 4;
+  const Index count = static_cast<Index>(std::ceil(end / step)) - table.first + 4;
   for (std::vector<double>& column : table.samples) column.resize(count);
   for (Index j = 0; j < count; ++j) {
     double f[5];
@@ -96,6 +97,7 @@ bool SampledFunction::means(double mean, double variance, int order, double out[
   while (variance < table->least_variance) ++table;
   const double spread = sample_reach * std::sqrt(variance);
   if (!(mean - spread >= table->first * table->step && mean - spread <= right_end)) return false;
+  if (both_sides_ && mean + spread > -table->first * table->step) return false;
   const Index from = static_cast<Index>(std::floor((mean - spread) / table->step)) - table->first;
   const Index size = static_cast<Index>(table->samples[0].size());
   const Index last = static_cast<Index>(std::ceil((mean + spread) / table->step)) - table->first;

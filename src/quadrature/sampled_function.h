@@ -24,8 +24,9 @@ class SampledFunction {
     Index first;                     // the first node is first * step
     std::vector<double> samples[5];  // f^(k) at the nodes
   };
-  Table sample(const StandardFunction& function, double step, double least_variance, double low) const;
+  Table sample(const StandardFunction& function, double step, double least_variance, double low, double end) const;
 
+  bool both_sides_;            // f is not negligible on the right either
   std::vector<Table> tables_;  // the coarsest first
 };
 

@@ -81,6 +81,10 @@ family_data <- function(name, n = 60, seed = 1) {
     asymmetric_laplace = x + rexp(n) / 0.3 - rexp(n) / 0.7,
     stochastic_volatility = rnorm(n, 0, exp(x / 2)),
     cumulative = level(x + rlogis(n)),
+    sratio = , cratio = , acat = {
+      drawn <- draw_cell(x, c(-1, 0.5), default_twin(name)$log_density)
+      factor(c("low", "medium", "high")[drawn + 1], c("low", "medium", "high"), ordered = TRUE)
+    },
     categorical = factor(c("cat", "dog", "eel")[max.col(cbind(x, -x, 0) + gumbel(3))]),
     stick_breaking = factor(c("cat", "dog", "eel")[stick]),
     with(default_twin(name), draw(x, drawn_with))
@@ -93,7 +97,8 @@ default_twin <- function(name) likelihood_twins[[galvi:::family_types[[name]]$li
 
 family_names <- function() names(galvi:::family_types)
 
-class_families <- c("cumulative", "categorical", "stick_breaking")
+ordinal_families <- c("cumulative", "sratio", "cratio", "acat")
+class_families <- c(ordinal_families, "categorical", "stick_breaking")
 
 # Held parameters, true ones where the family has any.
 true_family <- function(name) {
@@ -113,7 +118,7 @@ true_family <- function(name) {
     student = galvi_family(name, df = fixed(4), scale = fixed(1)),
     laplace = galvi_family(name, scale = fixed(1)),
     asymmetric_laplace = galvi_family(name, quantile = 0.3, scale = fixed(1)),
-    cumulative = galvi_family(name, thresholds = fixed(c(-1, 0.5))),
+    cumulative = , sratio = , cratio = , acat = galvi_family(name, thresholds = fixed(c(-1, 0.5))),
     do.call(galvi_family, c(list(name), lapply(default_twin(name)$drawn_with, fixed)))
   )
 }

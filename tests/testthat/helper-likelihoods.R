@@ -3,18 +3,43 @@
 
 # ---- what the densities are made of ----
 
-# log P(low < X < high), from whichever tail keeps the digits; cdf = pnorm or plogis.
-log_interval <- function(cdf, low, high) {
+# The distribution functions of links, log F and log(1 - F).
+log_cdfs <- list(
+  logit = function(x) plogis(x, log.p = TRUE), probit = function(x) pnorm(x, log.p = TRUE),
+  cloglog = function(x) ifelse(x < 0, log(-expm1(-exp(x))), log1p(-exp(-exp(x)))), loglog = function(x) -exp(-x),
+  cauchit = function(x) pcauchy(x, log.p = TRUE)
+)
+log_complements <- lapply(
+  c(logit = "logit", probit = "probit", cloglog = "loglog", loglog = "cloglog", cauchit = "cauchit"),
+  function(other) function(x) log_cdfs[[other]](-x)
+)
+cdf_of <- function(link) function(x) exp(log_cdfs[[link]](x))
+
+# log P(low < X < high), from whichever tail keeps the digits
+log_interval <- function(link, low, high) {
   right <- low + high > 0
-  from <- ifelse(right, -high, low)
-  to <- ifelse(right, -low, high)
-  log_to <- cdf(to, log.p = TRUE)
-  log_to + log1p(-exp(cdf(from, log.p = TRUE) - log_to))
+  to <- ifelse(right, log_complements[[link]](low), log_cdfs[[link]](high))
+  d <- ifelse(right, log_complements[[link]](high), log_cdfs[[link]](low)) - to
+  to + ifelse(d > -0.7, log(-expm1(d)), log1p(-exp(d)))
 }
-cumulative_log_density <- function(cdf) {
-  function(y, eta, size = 1, thresholds) {
-    log_interval(cdf, c(-Inf, thresholds)[y + 1] - eta, c(thresholds, Inf)[y + 1] - eta)
+cumulative_log_density <- function(link) {
+  function(y, eta, size = 1, thresholds, scale = 1) {
+    log_interval(link, scale * (c(-Inf, thresholds)[y + 1] - eta), scale * (c(thresholds, Inf)[y + 1] - eta))
   }
+}
+sequential_log_density <- function(link) {
+  function(y, eta, size = 1, thresholds, scale = 1) {
+    out <- if (y < length(thresholds)) log_cdfs[[link]](scale * (thresholds[y + 1] - eta)) else 0 * eta
+    for (j in seq_len(y)) out <- out + log_complements[[link]](scale * (thresholds[j] - eta))
+    out
+  }
+}
+adjacent_log_density <- function(y, eta, size = 1, thresholds, scale = 1) {
+  weights <- vapply(seq(0, length(thresholds)), function(c) {
+    scale * (c * eta - sum(thresholds[seq_len(c)]))
+  }, numeric(length(scale * eta)))
+  weights <- matrix(weights, ncol = length(thresholds) + 1)
+  weights[, y + 1] - apply(weights, 1, function(w) max(w) + log1p(sum(exp(sort(w - max(w))[-length(w)]))))
 }
 
 # The inverse Gaussian's distribution function, with its digits where the second term's factor overflows, and
@@ -85,9 +110,12 @@ draw_class <- function(P) apply(P, 1, function(p) sample(length(p), 1, prob = p)
 
 softmax <- function(eta) exp(eta - apply(eta, 1, max)) / rowSums(exp(eta - apply(eta, 1, max)))
 
-# cells of an ordered response: P(y <= c) = g(threshold_c - eta)
-draw_cell <- function(eta, thresholds, g) {
-  vapply(eta, function(e) findInterval(runif(1), g(thresholds - e)), 0)
+# cells of an ordered response
+draw_cell <- function(eta, thresholds, log_density, scale = rep(1, length(eta))) {
+  vapply(seq_along(eta), function(i) {
+    p <- exp(vapply(seq(0, length(thresholds)), log_density, 0, eta[i], 1, thresholds, scale[i]))
+    sample(length(p), 1, prob = p) - 1
+  }, 0)
 }
 
 # ---- the twins ----
@@ -115,13 +143,33 @@ eight <- list(
   angles = c(0.3, 1.2, 2.9, -2.5, 0.8, 1.6, -3, 0.1), classes = c("a", "b", "c", "b", "a", "c", "b", "a")
 )
 
-# Ordered classes; cdf: of the link.
-cumulative_twin <- function(cdf) {
+binomial_twin <- function(link) {
   likelihood_twin(
-    y = 0:3, parameters = list(thresholds = c(-1, 0.5, 0.9)), response = factor(eight$classes, ordered = TRUE),
-    log_density = cumulative_log_density(cdf), drawn_with = c(t1 = -1, t2 = 0.4, t3 = 1.5), ordered = TRUE,
-    draw = function(eta, h) draw_cell(eta, h, cdf)
+    y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), response = eight$binary,
+    log_density = function(y, eta, trials = 1) {
+      failed <- if (y < trials) (trials - y) * log_complements[[link]](eta) else 0
+      lchoose(trials, y) + (if (y > 0) y * log_cdfs[[link]](eta) else 0) + failed
+    },
+    draw = function(eta, h) rbinom(length(eta), 1, cdf_of(link)(eta))
   )
+}
+
+# Ordered classes. ordered: must the thresholds be?
+ordinal_twin <- function(log_density, ordered = TRUE) {
+  likelihood_twin(
+    y = 0:3, parameters = list(thresholds = if (ordered) c(-1, 0.5, 0.9) else c(0.4, -0.8, 1.1)),
+    response = factor(eight$classes, ordered = TRUE), log_density = log_density,
+    drawn_with = c(t1 = -1, t2 = if (ordered) 0.4 else -1.3, t3 = if (ordered) 1.5 else 0.6), ordered = ordered,
+    draw = function(eta, h) draw_cell(eta, h, log_density)
+  )
+}
+# With the predictor of the log discrimination.
+disc_twin <- function(log_density, ordered = TRUE) {
+  twin <- ordinal_twin(log_density, ordered)
+  twin$latents <- 2L
+  twin$log_density <- function(y, a, b, size, h) log_density(y, a + 0 * b, size, h, exp(b) + 0 * a)
+  twin$draw <- function(eta, h) draw_cell(eta[, 1], h, log_density, exp(eta[, 2]))
+  twin
 }
 
 likelihood_twins <- list(
@@ -335,28 +383,11 @@ likelihood_twins <- list(
     log_density = hurdle_of_two(function(y, a, b, size, h) dlnorm(y, a, exp(b), log = TRUE), FALSE),
     draw = function(eta, h) rlnorm(nrow(eta), eta[, 1], exp(eta[, 2])) * rbinom(nrow(eta), 1, plogis(-eta[, 3]))
   ),
-  binomial_logit = likelihood_twin(
-    y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), response = eight$binary,
-    log_density = function(y, eta, trials = 1) {
-      lchoose(trials, y) + y * plogis(eta, log.p = TRUE) + (trials - y) * plogis(-eta, log.p = TRUE)
-    },
-    draw = function(eta, h) rbinom(length(eta), 1, plogis(eta))
-  ),
-  binomial_probit = likelihood_twin(
-    y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), response = eight$binary,
-    log_density = function(y, eta, trials = 1) {
-      lchoose(trials, y) + y * pnorm(eta, log.p = TRUE) + (trials - y) * pnorm(-eta, log.p = TRUE)
-    },
-    draw = function(eta, h) rbinom(length(eta), 1, pnorm(eta))
-  ),
-  binomial_cloglog = likelihood_twin(
-    y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), response = eight$binary,
-    log_density = function(y, eta, trials = 1) {
-      log_p <- ifelse(eta < 0, log(-expm1(-exp(eta))), log1p(-exp(-exp(eta))))
-      lchoose(trials, y) + y * log_p - (trials - y) * exp(eta)
-    },
-    draw = function(eta, h) rbinom(length(eta), 1, -expm1(-exp(eta)))
-  ),
+  binomial_logit = binomial_twin("logit"),
+  binomial_probit = binomial_twin("probit"),
+  binomial_cloglog = binomial_twin("cloglog"),
+  binomial_loglog = binomial_twin("loglog"),
+  binomial_cauchit = binomial_twin("cauchit"),
   poisson = likelihood_twin(
     y = c(0, 1, 7, 400), response = eight$counts,
     log_density = function(y, eta, trials = 1) y * eta - exp(eta) - lgamma(y + 1),
@@ -521,8 +552,22 @@ likelihood_twins <- list(
       pmin(pmax(rbeta(length(eta), p * h, (1 - p) * h), 1e-6), 1 - 1e-6)
     }
   ),
-  cumulative_logit = cumulative_twin(plogis),
-  cumulative_probit = cumulative_twin(pnorm),
+  cumulative_logit = ordinal_twin(cumulative_log_density("logit")),
+  cumulative_probit = ordinal_twin(cumulative_log_density("probit")),
+  cumulative_cloglog = ordinal_twin(cumulative_log_density("cloglog")),
+  cumulative_loglog = ordinal_twin(cumulative_log_density("loglog")),
+  cumulative_cauchit = ordinal_twin(cumulative_log_density("cauchit")),
+  sequential_logit = ordinal_twin(sequential_log_density("logit"), FALSE),
+  sequential_probit = ordinal_twin(sequential_log_density("probit"), FALSE),
+  sequential_cloglog = ordinal_twin(sequential_log_density("cloglog"), FALSE),
+  sequential_loglog = ordinal_twin(sequential_log_density("loglog"), FALSE),
+  sequential_cauchit = ordinal_twin(sequential_log_density("cauchit"), FALSE),
+  adjacent_category = ordinal_twin(adjacent_log_density, FALSE),
+  cumulative_logit_log_disc = disc_twin(cumulative_log_density("logit")),
+  cumulative_probit_log_disc = disc_twin(cumulative_log_density("probit")),
+  sequential_logit_log_disc = disc_twin(sequential_log_density("logit"), FALSE),
+  sequential_probit_log_disc = disc_twin(sequential_log_density("probit"), FALSE),
+  adjacent_category_log_disc = disc_twin(adjacent_log_density, FALSE),
   categorical = likelihood_twin(
     y = 0:2, constants = list(classes = 3, reference = -1), latents = 3L, response = factor(eight$classes),
     draw = function(eta, h) {
@@ -566,10 +611,10 @@ likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectatio
   y <- case$draw(if (K == 1) drop(eta) else eta, case$hyper)
   settings <- prior$settings
   if (!is.null(case$ordered)) {
-    settings <- c(list(t1 = list(transform = "identity", lower = -1e3, upper = 1e3)), lapply(
-      stats::setNames(nm = names(case$hyper)[-1]),
-      function(name) list(transform = "above", lower = 1e-8, upper = 1e3)
-    ))
+    free <- list(transform = "identity", lower = -1e3, upper = 1e3)
+    settings <- c(list(t1 = free), lapply(stats::setNames(nm = names(case$hyper)[-1]), function(name) {
+      if (case$ordered) list(transform = "above", lower = 1e-8, upper = 1e3) else free
+    }))
   }
   hyper <- c(prior$hyper, case$hyper)
   model <- new_model(y, prior$terms, hyper, "poisson", offset = numeric(n), settings = settings)

@@ -143,11 +143,11 @@ uncertainty_case <- function(case, n = 50, seed = 1) {
   eta <- with(d, cbind(0.5 + 0.6 * x1 - 0.4 * x2))
   for (other in others) eta <- cbind(eta, if (other %in% c("zi", "hu")) -0.7 + 0.5 * d$x1 else 0.3 + 0.4 * d$x1)
   set <- paste(others, collapse = " ")
-  twin <- if (length(others)) likelihood_twins[[type$with_predictors[[set]]]] else default_twin(name)
+  twin <- if (length(others)) likelihood_twins[[type$with_predictors[[set]][[1]]]] else default_twin(name)
   if (name %in% c("categorical", "stick_breaking")) eta <- cbind(eta, -eta, 0)[, seq_len(twin$latents)]
   y <- if (!is.null(of_trials[[name]])) of_trials[[name]](eta) else
     twin$draw(if (ncol(eta) > 1) eta else eta[, 1], twin$drawn_with)
-  if (name == "cumulative") y <- factor(y, ordered = TRUE)
+  if (name %in% ordinal_families) y <- factor(y, ordered = TRUE)
   if (name %in% c("categorical", "stick_breaking")) y <- factor(letters[y + 1])
   d$y <- y
   if (!is.null(of_trials[[name]])) d$y <- cbind(y, 8 - y)

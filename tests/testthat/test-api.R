@@ -169,7 +169,7 @@ test_that("every family fits by formula and by columns, survives saveRDS and goe
 
 test_that("an offset that is part of eta is the same as its intercept, in every family", {
   d <- api_data()
-  for (name in setdiff(names(family_types), "cumulative")) {
+  for (name in setdiff(names(family_types), ordinal_families)) {
     d$r <- api_response(name)
     none <- held(r ~ z, d, galvi_family(name), prior = list(intercept = normal(1.3, 2), z = normal(0, 1)))
     moved <- held(r ~ z + offset(rep(1, 8)), d, galvi_family(name),
@@ -182,7 +182,7 @@ test_that("an offset that is part of eta is the same as its intercept, in every 
 
 test_that("learned parameters climb and are carried by start = fit", {
   d <- api_data()
-  for (name in c("student", "laplace", "asymmetric_laplace", "negbinomial", "Gamma", "inverse.gaussian", "tweedie", "beta_family", "cumulative")) {
+  for (name in c("student", "laplace", "asymmetric_laplace", "negbinomial", "Gamma", "inverse.gaussian", "tweedie", "beta_family", ordinal_families)) {
     d$r <- api_response(name)
     family <- galvi_family(name)
     start <- galvi(r ~ z, d, family, control = galvi_control(hyper_iterations = 0), verbose = FALSE)
@@ -268,7 +268,7 @@ test_that("every type of prediction has the same shape for the observations and 
     d$r <- api_response(name)
     missing <- transform(d[1:2, ], x = NA_real_)
     fit <- held(r ~ z + gp(x), d, galvi_family(name))
-    numbers <- !name %in% c("cumulative", "categorical", "stick_breaking")
+    numbers <- !name %in% class_families
     classes <- c(if (!numbers || name == "binomial") c("prob", "class"), if (numbers) "quantile")
     for (type in c("response", "link", "terms", "density", classes)) {
       old <- predict(fit, type = type)
@@ -283,7 +283,7 @@ test_that("every type of prediction has the same shape for the observations and 
     total <- if (length(dim(sums)) == 3L) apply(sums, c(1L, 3L), sum) else rowSums(sums)
     constant <- rep(attr(sums, "constant"), each = if (is.matrix(eta)) nrow(eta) else 1L)
     expect_equal(total + constant, eta, tolerance = 1e-8, info = name)
-    if (name %in% c("cumulative", "categorical", "stick_breaking")) {
+    if (name %in% class_families) {
       expect_equal(unname(rowSums(predict(fit, d, type = "prob"))), rep(1, 8L), info = name)
       expect_identical(colnames(predict(fit, d, type = "prob")), levels(d$r), info = name)
     }

@@ -42,7 +42,7 @@ test_that("misspelt choices", {
 test_that("families", {
   expect_error_snapshot({
     galvi(b ~ gp(x), d(), family = "binomal")
-    galvi(b ~ gp(x), d(), family = binomial("cauchit"))
+    galvi(b ~ gp(x), d(), family = binomial("log"))
     galvi(b ~ gp(x), d(), family = quasibinomial())
     galvi(y ~ gp(x), d(), family = Gamma())
     galvi(y ~ gp(x), d(), family = inverse.gaussian())
@@ -63,7 +63,7 @@ test_that("parameters of families", {
     laplace(normal(0, 1))
     negbinomial("many")
     beta_family(pc(1))
-    cumulative("cloglog")
+    cumulative("log")
     cumulative(thresholds = fixed(c(1, 0)))
     cumulative(thresholds = learn(2))
     galvi(h ~ gp(x), d(), family = categorical("s"))

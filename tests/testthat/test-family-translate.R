@@ -27,7 +27,12 @@ test_that("families of brms are translated by name and link", {
   expect_translated(brms_family("gamma", "log"), "Gamma", "log")
   expect_translated(brms_family("exponential", "log"), "exponential", "log")
   expect_translated(brms_family("beta", "logit"), "beta_family", "logit")
-  expect_translated(brms_family("cumulative", "probit", threshold = "flexible"), "cumulative", "probit")
+  for (link in c("probit", "cloglog", "cauchit")) {
+    for (name in c("cumulative", "sratio", "cratio")) {
+      expect_translated(brms_family(name, link, threshold = "flexible"), name, link)
+    }
+  }
+  expect_translated(brms_family("acat", "logit", threshold = "flexible"), "acat", "logit")
 })
 
 test_that("the reference of brms's categorical is kept", {
@@ -40,13 +45,13 @@ test_that("the reference of brms's categorical is kept", {
 })
 
 test_that("families of brms without a counterpart are refused with what to use", {
-  foreign_refused(brms_family("cumulative", "cloglog"), "cumulative\\(\"logit\"\\)")
+  foreign_refused(brms_family("acat", "probit"), "acat\\(\"logit\"\\)")
+  foreign_refused(brms_family("sratio", "logit", threshold = "equidistant"), "use sratio\\(\\)")
   foreign_refused(brms_family("cumulative", "logit", threshold = "equidistant"), "equidistant")
   foreign_refused(brms_family("gamma", "inverse"), "Gamma\\(\"log\"\\)")
   foreign_refused(brms_family("zero_inflated_beta", "logit"), "beta_family\\(\\)")
   foreign_refused(brms_family("hurdle_cumulative", "logit"), "hurdle\\(\\)")
   foreign_refused(brms_family("asym_laplace", "identity"), "asymmetric_laplace\\(quantile = 0.5\\)")
-  foreign_refused(brms_family("sratio", "logit"), "cumulative\\(\\)")
   expect_translated(brms_family("multinomial", "logit"), "categorical", "logit")
   foreign_refused(brms_family("frechet", "log"), "Gamma")
   foreign_refused(brms_family("skew_normal", "identity"), "custom_family")

@@ -63,7 +63,7 @@ test_that("families that a refused one is told to use exist", {
       expect_s3_class(as_galvi_family(eval(str2lang(call))), "galvi_family")
     }
   }
-  said <- message_of_error(as_galvi_family(binomial("cauchit")))
+  said <- message_of_error(as_galvi_family(binomial("log")))
   expect_s3_class(as_galvi_family(eval(str2lang(calls_in(said, "binomial")))), "galvi_family")
 })
 

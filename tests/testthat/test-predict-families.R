@@ -39,7 +39,7 @@ test_that("probabilities of classes add up to one, carry the levels and decide t
       expect_equal(predict(fit, data), p$fit)
       class <- predict(fit, data, type = "class")
       expect_identical(as.vector(class), colnames(p$fit)[max.col(p$fit)])
-      expect_identical(is.ordered(class), name == "cumulative")
+      expect_identical(is.ordered(class), name %in% ordinal_families)
       expect_named(class, rownames(p$fit))
     }
     y <- fit$data$y
@@ -65,6 +65,9 @@ test_that("probabilities and their sds are what draws of the latents give", {
         upto <- plogis(outer(-eta[, 1], c(-1, 0.5), "+"))
         cbind(upto[, 1], upto[, 2] - upto[, 1], 1 - upto[, 2])
       },
+      sratio = , cratio = , acat = vapply(0:2, function(y) {
+        exp(default_twin(name)$log_density(y, eta[, 1], 1, c(-1, 0.5)))
+      }, numeric(draws)),
       categorical = exp(eta) / rowSums(exp(eta)),
       stick_breaking = cbind(plogis(eta[, 1]), plogis(-eta[, 1]) * plogis(eta[, 2]),
         plogis(-eta[, 1]) * plogis(-eta[, 2]))

@@ -17,7 +17,9 @@ sweep_of <- function(type, i, m, v, order = 2) {
 # log density grows with exp(c |eta|) the sum reaches c sds times the sd further.
 plane_growth <- list(
   gamma_log_shape = list(c(1, 0), c(0, 1)), negbinomial_log_size = list(c(0, 1), c(0, 1)),
-  beta_log_precision = list(c(0, 0), c(0, 1))
+  beta_log_precision = list(c(0, 0), c(0, 1)), cumulative_logit_log_disc = list(c(0, 0), c(0, 1)),
+  cumulative_probit_log_disc = list(c(0, 0), c(0, 2)), sequential_logit_log_disc = list(c(0, 0), c(0, 1)),
+  sequential_probit_log_disc = list(c(0, 0), c(0, 2)), adjacent_category_log_disc = list(c(0, 0), c(0, 1))
 )
 brute_force <- function(type, i, m, v) {
   example <- likelihood_examples[[type]]
