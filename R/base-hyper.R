@@ -160,6 +160,9 @@ check_start <- function(start) {
   start
 }
 
+# Those of intervals with two ends.
+share_transforms <- c("logit", "one_to_two", "atanh")
+
 #' A starting value in the interval of its transform, or fixed() -> list(value, learned, prior)
 #' @noRd
 as_share <- function(x, arg, transform) {
@@ -258,8 +261,8 @@ typed_entry <- function(found, quantity, transform, standing) {
   value <- found$value
   if (quantity == "loading") return(loading_entry(value, shown, standing))
   if (transform != "log") {
-    if (transform %in% c("logit", "atanh") && is.numeric(value)) value <- fixed(value)
-    if (transform %in% c("logit", "atanh")) return(as_share(value, shown, transform))
+    if (transform %in% share_transforms && is.numeric(value)) value <- fixed(value)
+    if (transform %in% share_transforms) return(as_share(value, shown, transform))
     stop_galvi("prior", sprintf(paste(
       "`%s`: numbers in order, such as thresholds, take no prior. cumulative(thresholds = c(-1, 1)) gives starting",
       "values, and cumulative(thresholds = fixed(c(-1, 1))) holds them."

@@ -15,6 +15,16 @@ positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, s
   )
 }
 
+# A number within the interval of a transform of the table, held where it is typed and learned where it is not.
+share <- function(transform, start, lower, upper) {
+  list(
+    transform = transform, default = learn(start), lower = lower, upper = upper,
+    tidy = function(value) if (is_value(value)) value else fixed(value), check = check_share, add = add_share
+  )
+}
+
+is_share <- function(parameter) identical(parameter$check, check_share)
+
 # Increasing numbers between the levels of an ordered response. start: function(response, family).
 in_order <- function(start) list(start = start, in_order = TRUE, check = check_numbers, add = add_numbers)
 
@@ -28,6 +38,8 @@ check_positive <- function(parameter, value, name) {
     value, name, zero_ok = parameter$zero_ok, variance = parameter$variance, sd = parameter$sd, what = "family"
   )
 }
+
+check_share <- function(parameter, value, name) as_share(value, name, parameter$transform)
 
 check_numbers <- function(parameter, value, name) {
   values <- plain_numbers(value)
@@ -57,7 +69,7 @@ family_likelihood <- function(family, response, registry, held = FALSE, predicte
   type <- family_type(family)
   if (length(predicted)) {
     key <- paste(predicted, collapse = " ")
-    type$links <- with_predictors(type, key)
+    type$links[] <- predicted_likelihoods(family)[key]
     type$censored[] <- type$censored_with[key]
     type$parameters[unlist(lapply(type$dpars[predicted], `[[`, "replaces"))] <- NULL
   }
@@ -75,12 +87,6 @@ family_likelihood <- function(family, response, registry, held = FALSE, predicte
   if (is_custom(family)) list(functions = type$functions(response$y)))
 }
 
-# By link, the core's likelihoods for a set of predicted parameters.
-with_predictors <- function(type, key) {
-  known <- type$with_predictors[[key]]
-  if (is.null(names(known))) stats::setNames(rep(known, length(type$links)), names(type$links)) else known
-}
-
 add_positive <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given) && (held || is_value(parameter$default))) given <- parameter$default
@@ -93,6 +99,16 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   registry$add(
     family$family, name, value, range$lower, range$upper, family = parameter$also, sd = parameter$sd,
     weak = weak_noise(range$start, parameter)
+  )
+}
+
+add_share <- function(parameter, name, family, response, registry, held) {
+  given <- family$parameters[[name]]
+  if (is.null(given)) given <- parameter$default
+  value <- as_share(given, name, parameter$transform)
+  if (held) value$learned <- FALSE
+  registry$add(
+    family$family, name, value, parameter$lower, parameter$upper, parameter$transform, family = character()
   )
 }
 
@@ -153,6 +169,14 @@ rate_scale <- function(y, offset, weights) {
   list(centre = if (is.finite(mean) && mean > 0) log(mean) else 0, spread = 1)
 }
 
+# log(1 + exp(eta)) is the mean of y. The spread is that at which the logarithm of the mean changes by one, so that it is
+# 1 for small means and the mean itself for large ones.
+softplus_scale <- function(y, offset, weights) {
+  mean <- weighted_mean(y, weights)
+  if (!(is.finite(mean) && mean > 0)) return(list(centre = 0, spread = 1))
+  list(centre = inverse_softplus(log(mean)) - weighted_mean(offset, weights), spread = mean / -expm1(-mean))
+}
+
 # exp(eta) is the mean of y^2.
 volatility_scale <- function(y, offset, weights) rate_scale(y^2, offset, weights)
 
@@ -205,6 +229,19 @@ size_start <- function(y, weights) {
   excess <- (response_variance(y, weights) - mean) / 2
   size <- if (excess > 0) mean^2 / excess else Inf
   list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5)
+}
+
+# var(y) = mean (1 + phi); for underdispersed counts phi would be 0.
+multiple_start <- function(y, weights) {
+  excess <- (response_variance(y, weights) / weighted_mean(y, weights) - 1) / 2
+  list(start = if (is.finite(excess)) clamp(excess, 0.01, 100) else 1, lower = 1e-5, upper = 1e5)
+}
+
+# var(y) is approximately mean / nu for large means; for overdispersed small counts nu may be near 0.
+nu_start <- function(y, weights) {
+  mean <- weighted_mean(y, weights)
+  start <- 2 * mean / (mean + response_variance(y, weights))
+  list(start = if (is.finite(start)) clamp(start, 0.1, 2) else 1, lower = 1e-3, upper = 20)
 }
 
 # var(log y) is approximately dispersion x mean; the unit of the dispersion is the inverse of the response's.
@@ -265,8 +302,6 @@ class_proportions <- function(response) {
 # ---- options ----
 
 check_quantile <- function(quantile) number_between(quantile, 0, 1, 0.5, "quantile")
-
-check_power <- function(power) number_between(power, 1, 2, 1.5, "power")
 
 # The time at which cumulative hazards are exp(eta); NA for the latest time.
 check_reference <- function(reference) {

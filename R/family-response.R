@@ -9,7 +9,7 @@ family_response <- function(family, y, weights, name, levels = NULL, counted = F
   if (is.list(y) && !is.data.frame(y)) response_error(name, "must be a vector, not a list")
   type <- family_type(family)
   survival <- inherits(y, "Surv")
-  if (survival && !length(type$censored)) survival_error(name, family)
+  if (survival && !takes_survival(family)) survival_error(name, family)
   read <- if (survival) survival_response else type$response
   if (counted) attr(weights, "counted") <- TRUE
   response <- read(y, weights, name, levels, family)
@@ -21,6 +21,12 @@ response_error <- function(name, text) {
 }
 
 the_family <- function(family) paste("the", sub("_family$", "", family$family), "family")
+
+# The same, with a link that is not the first of its family.
+with_link <- function(family) {
+  default <- names(family_type(family)$links)[1L]
+  paste0(the_family(family), if (!identical(family$link, default)) sprintf(" with the %s link", family$link))
+}
 
 # Finite numbers in one column.
 check_numbers <- function(y, name, family) {

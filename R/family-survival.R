@@ -78,11 +78,14 @@ survival_constants <- function(type) {
     truncated = as.numeric(type == "counting"))
 }
 
+# Also with the family's link?
+takes_survival <- function(family) family$link %in% names(family_type(family)$censored)
+
 survival_error <- function(name, family) {
   able <- Filter(function(family) length(family_types[[family]]$censored), family_words)
   response_error(name, sprintf(paste(
     "is a survival object, which %s does not take: use %s, or cox() for a hazard of any form"
-  ), the_family(family), paste0(able, "()", collapse = ", ")))
+  ), with_link(family), paste0(able, "()", collapse = ", ")))
 }
 
 #' Is the fit's response a survival object?

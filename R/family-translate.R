@@ -106,6 +106,14 @@ carry_precision <- function(x) {
   list(precision = if (!is.null(known) && known$held) fixed(known$value))
 }
 
+# mgcv's Tweedie(p) keeps p in the environment of its functions, tw() as nb() its theta; others learn the power.
+carry_power <- function(x) {
+  known <- mgcv_parameters(x)
+  if (!is.null(known)) return(list(power = if (known$held) fixed(known$value) else learn(known$value)))
+  p <- if (is.function(x$variance)) get0("p", environment(x$variance), inherits = FALSE)
+  list(power = if (is.numeric(p)) fixed(p))
+}
+
 # ---- the tables ----
 
 # pattern: matches their `$family`, ignoring case. parameters: those that the name implies; carry(x): those of the
@@ -116,6 +124,10 @@ family_translations <- list(
   list(pattern = "^negative.?binomial|^neg_binomial(_2)?$|^negbinomial2?$|^nb$|^negbin$|^nbinom(2|ial)?$|^NBI$",
     family = "negbinomial",
     carry = carry_size),
+  # GAMLSS' NBII has its log sigma = log phi
+  list(pattern = "^neg_?binomial_?1$|^NBII$", family = "nbinom1", link = "log"),
+  list(pattern = "^compois$", family = "compois", link = "log"),
+  list(pattern = "^tw$|^tweedie([(].*[)])?$", family = "tweedie", carry = carry_power),
   list(pattern = "^ordered categorical|^ocat$", family = "cumulative", link = "logit",
     carry = carry_thresholds),
   list(pattern = "^cumulative$", family = "cumulative", carry = carry_flexible),
@@ -150,21 +162,28 @@ refused_families <- c(
   "^quasibinomial$" = "a quasi family has no likelihood; use beta_binomial() for overdispersed proportions",
   "^quasipoisson$" = "a quasi family has no likelihood; use negbinomial() for overdispersed counts",
   "^quasi" = "a quasi family has no likelihood",
-  "^tw$|^tweedie" = "galvi does not learn the power; use tweedie(power = 1.5)",
   "^gaulss$" = "its standard deviation has a formula, so write list(y ~ x, sigma ~ x) and use gaussian()",
-  "^nbinom1$" = "its variance is a multiple of the mean; use negbinomial(), whose variance is mean + mean^2 / size",
-  "^neg_?binomial_?1$|^NBII$" = "its variance is a multiple of the mean; use negbinomial()",
-  "^skew.?normal$|^exgaussian$|^gen_extreme|^sst$|^SN1?$" =
+  "^skew.?normal$|^exgaussian$|^sst$|^SN1?$" =
     "galvi does not have its likelihood; use student() for outliers, or custom_family()",
+  "^gen_extreme|^gev(ff)?$|^gevlss$|^egev" = paste(
+    "its range depends on its parameters, and no finite bound exists, as a Gaussian posterior reaches values that the",
+    "range forbids; use weibull(), lognormal() or student()"
+  ),
   "^shifted_lognormal$|^wiener$" = "galvi does not have its likelihood; use lognormal()",
   "^ordbeta$|^zero_inflated_beta|^zi_beta" = paste(
     "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n"
   ),
-  "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\") for y > 0",
+  "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\"), lognormal() or loglogistic() for y > 0",
   "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
   "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
   "^hurdle_|^truncated" = "galvi does not have its likelihood; use hurdle()",
-  "^com_?poisson|^compois|^genpois" = "galvi does not have its likelihood; use negbinomial()",
+  "^com_?poisson" = paste(
+    "its mu is not the mean; compois() is the same distribution with the mean exp(eta), and as wide a choice of variances"
+  ),
+  "^genpois" = paste(
+    "where it is underdispersed its range depends on the mean, and no finite bound exists, as a Gaussian posterior",
+    "reaches values that the range forbids; use compois(), or nbinom1() for overdispersed counts"
+  ),
   "^zero_one_inflated" =
     "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n",
   "^dirichlet" = "galvi does not have its likelihood"

@@ -10,7 +10,7 @@ complete_family <- function(entry) {
     latents = function(levels, family) NULL,
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
     intercept = function(family) TRUE, robust = FALSE, no_predictor = character(),
-    volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(),
+    volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(), instead = character(),
     censored = character(), times = FALSE, angle = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
@@ -87,6 +87,20 @@ zero_families <- function() {
   )
 }
 
+# Why links are refused: a Gaussian posterior reaches every eta, and E log p is -infinity where some have no density.
+negative_mean <- "its mean could turn negative, and no finite bound would exist"
+two_means <- "eta and -eta would have the same mean, and its logarithm a singularity between them"
+large_probability <- "probabilities could exceed 1, and no finite bound would exist"
+# What else there is, after the family with its own link.
+additive <- ", or link = \"softplus\" for additive effects"
+risk_ratios <- ", and marginaleffects::avg_comparisons(fit, comparison = \"ratio\") for risk ratios"
+risk_differences <- ", and marginaleffects::avg_comparisons(fit) for differences of risks"
+
+no_nu_predictor <- paste(
+  "its normalising constant is tabulated for one `nu`, and exact means over a predicted one would need a table for each",
+  "value. nbinom1() has a predictor of `phi` and negbinomial() of `shape`"
+)
+
 # links: the link -> the core's likelihood; the first is the default.
 # response: reads the response, see family-response.R. response_constants(response, family): what the core must know
 # of it. example: a legal response of three rows.
@@ -101,23 +115,25 @@ zero_families <- function() {
 # angle: is the response an angle, of which whole turns do not count?
 # volatility: is the response noise of mean zero whose variance is modelled?
 # location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
-# refused: links that base R has, and why they are refused.
+# refused: links that base R has, and why they are refused; instead: what else to use.
 # dpars: the parameters beside the mean or location that may have a linear predictor, in the order of the core's latent
-# values, see parameter(). with_predictors: the core's likelihood for each set of them that may, named by the set, or
-# those for each link; censored_with: that of survival objects. no_predictor: parameters that cannot have one although
+# values, see parameter(). with_predictors: for each set of them that may, by which it is named, the core's likelihood, or
+# that of each link; censored_with: that of survival objects. no_predictor: parameters that cannot have one although
 # users may expect it, and why; no_predictor_of: the same with some links.
 # point: a response with positive probability in an otherwise continuous distribution.
 # censored: as links, the core's likelihoods for survival objects; empty where these are refused.
 # The entry of a custom family is made by custom_type() and has functions(y), the R functions of its likelihood.
 family_types <- lapply(c(list(
   gaussian = list(
-    links = c(identity = "gaussian"), response = number_response, example = c(0, 1, 1),
+    links = c(identity = "gaussian", log = "gaussian_log"),
+    refused = c(inverse = "the mean has a pole where eta is zero"), response = number_response, example = c(0, 1, 1),
     parameters = list(
       variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE, also = "sigma", per_weight = 1)
     ),
     sigma = function(parameters) sqrt(parameters$variance),
     dpars = list(sigma = parameter("log", "variance", per_weight = 0.5)),
-    with_predictors = c(sigma = "gaussian_log_sd"), censored_with = c(sigma = "censored_gaussian_log_sd"),
+    with_predictors = list(sigma = c(identity = "gaussian_log_sd", log = "gaussian_log_log_sd")),
+    censored_with = c(sigma = "censored_gaussian_log_sd"),
     censored = c(identity = "censored_gaussian")
   ),
   student = list(
@@ -157,34 +173,56 @@ family_types <- lapply(c(list(
       logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog", loglog = "binomial_loglog",
       cauchit = "binomial_cauchit"
     ),
-    response = binomial_response, example = c(0, 1, 1)
+    response = binomial_response, example = c(0, 1, 1),
+    refused = c(log = large_probability, identity = large_probability),
+    instead = c(log = risk_ratios, identity = risk_differences)
   ),
-  poisson = list(links = c(log = "poisson"), response = count_response, example = c(0, 1, 1)),
+  poisson = list(
+    links = c(log = "poisson", softplus = "poisson_softplus"), response = count_response, example = c(0, 1, 1),
+    refused = c(identity = negative_mean, sqrt = two_means), instead = c(identity = additive, sqrt = additive)
+  ),
   negbinomial = list(
-    links = c(log = "negbinomial"), response = count_response, example = c(0, 1, 1),
+    links = c(log = "negbinomial", softplus = "negbinomial_softplus"), response = count_response, example = c(0, 1, 1),
     parameters = list(size = positive(size_start, default = 1, also = "shape")),
+    refused = c(identity = negative_mean, sqrt = two_means), instead = c(identity = additive, sqrt = additive),
     dpars = list(shape = parameter("log", "size")),
-    with_predictors = c(shape = "negbinomial_log_size")
+    with_predictors = list(shape = c(log = "negbinomial_log_size", softplus = "negbinomial_softplus_log_size"))
+  ),
+  nbinom1 = list(
+    links = c(log = "nbinom1"), response = count_response, example = c(0, 1, 1),
+    parameters = list(phi = positive(multiple_start, default = 1)),
+    dpars = list(phi = parameter("log", "phi")),
+    with_predictors = c(phi = "nbinom1_log_phi")
+  ),
+  compois = list(
+    links = c(log = "compois"), response = count_response, example = c(0, 1, 1),
+    parameters = list(nu = positive(nu_start, default = 1, also = "shape")),
+    no_predictor = c(nu = no_nu_predictor, shape = no_nu_predictor)
   ),
   Gamma = list(
-    links = c(log = "gamma"), response = positive_response, example = c(1, 2, 1),
+    links = c(log = "gamma", softplus = "gamma_softplus"), response = positive_response, example = c(1, 2, 1),
     parameters = list(shape = positive(shape_start, per_weight = -1)),
-    refused = c(inverse = "its mean could turn negative"),
+    refused = c(inverse = "its mean could turn negative", identity = negative_mean, sqrt = two_means),
+    instead = c(identity = additive, sqrt = additive),
     dpars = list(shape = parameter("log", "shape", per_weight = -1)),
-    with_predictors = c(shape = "gamma_log_shape")
+    with_predictors = list(shape = c(log = "gamma_log_shape", softplus = "gamma_softplus_log_shape"))
   ),
   inverse.gaussian = list(
     links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
     parameters = list(dispersion = positive(inverse_gaussian_start, per_weight = 1)),
-    refused = c(`1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative"),
+    refused = c(
+      `1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative", identity = negative_mean
+    ),
     dpars = list(phi = parameter("log", "dispersion", per_weight = -1)),
     with_predictors = c(phi = "inverse_gaussian_log_shape")
   ),
   tweedie = list(
     links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
-    parameters = list(dispersion = positive(tweedie_start, also = "phi", per_weight = 1)),
-    options = list(power = check_power),
-    constants = function(levels, family) family$options["power"], point = 0,
+    parameters = list(
+      dispersion = positive(tweedie_start, also = "phi", per_weight = 1),
+      power = share("one_to_two", start = 1.5, lower = 1.01, upper = 1.99)
+    ),
+    point = 0,
     dpars = list(phi = parameter("log", "dispersion", per_weight = 1)),
     with_predictors = c(phi = "tweedie_log_dispersion")
   ),
@@ -296,9 +334,17 @@ own_family_type <- function(family) UseMethod("own_family_type")
 #' @export
 own_family_type.default <- function(family) list()
 
+# The core's likelihood for each set of parameters that may have predictors with the family's link, named by the set.
+predicted_likelihoods <- function(family) {
+  known <- vapply(family_type(family)$with_predictors, function(likelihood) {
+    if (is.null(names(likelihood))) likelihood else unname(likelihood[family$link])
+  }, "")
+  known[!is.na(known)]
+}
+
 # Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
 # the logarithm of odds? hazards: of a cumulative hazard? scale: that of the predictor, unless the family states its
-# own; by default it is around 0 with spread 1.
+# own; by default it is around 0 with spread 1. functions: linkfun, linkinv and mu.eta of a link that base R lacks.
 # `threshold_variance`: of T where P(success | eta) = P(T < eta). of_logs(log_mean, log_rest): the link of a mean from
 # log(mean) and log(1 - mean), which keep their digits where the mean overflows or is close to 0 or 1.
 link_types <- list(
@@ -311,10 +357,25 @@ link_types <- list(
     low <- normal_quantile(pmin(log_mean, log_rest))
     ifelse(log_mean < log_rest, low, -low)
   }),
+  # not rates: an offset adds to eta, and so to large means; it does not multiply them
+  softplus = list(
+    scale = softplus_scale, of_logs = function(log_mean) inverse_softplus(log_mean),
+    functions = list(
+      linkfun = function(mu) inverse_softplus(log(mu)), linkinv = function(eta) pmax(eta, 0) + log1p(exp(-abs(eta))),
+      mu.eta = function(eta) stats::plogis(eta)
+    )
+  ),
   cloglog = list(
     hazards = TRUE, threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) log(-log_rest)
   ),
-  loglog = list(threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) -log(-log_mean)),
+  loglog = list(
+    threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) -log(-log_mean),
+    functions = list(
+      linkfun = function(mu) -log(-log(mu)),
+      linkinv = function(eta) pmax(pmin(exp(-exp(-eta)), 1 - .Machine$double.eps), .Machine$double.eps),
+      mu.eta = function(eta) pmax(exp(-eta - exp(-eta)), .Machine$double.eps)
+    )
+  ),
   # T has no variance
   cauchit = list(threshold_variance = Inf, of_logs = function(log_mean, log_rest) {
     at <- 1 / tan(pi * exp(pmin(log_mean, log_rest)))
@@ -328,6 +389,17 @@ normal_quantile <- function(log_p) {
   log_cdf <- stats::pnorm(x, log.p = TRUE)
   step <- (log_cdf - log_p) * exp(log_cdf - stats::dnorm(x, log = TRUE))
   ifelse(is.finite(step), x - step, x)
+}
+
+# eta of the logarithm of log(1 + exp(eta)).
+inverse_softplus <- function(log_mean) {
+  mean <- exp(log_mean)
+  ifelse(mean > 1, mean + log1p(-exp(-mean)), log_mean + ifelse(mean > 0, log(expm1(mean) / mean), 0))
+}
+
+link_functions <- function(link) {
+  own <- link_types[[link]]$functions
+  if (is.null(own)) stats::make.link(link)[c("linkfun", "linkinv", "mu.eta")] else own
 }
 
 link_has <- function(family, what) isTRUE(link_types[[family$link]][[what]])
@@ -361,11 +433,19 @@ negbinomial <- function(size = 1) own_family("negbinomial", size = if (!missing(
 
 #' @rdname galvi_family
 #' @export
+nbinom1 <- function(phi = 1) own_family("nbinom1", phi = if (!missing(phi)) phi)
+
+#' @rdname galvi_family
+#' @export
+compois <- function(nu = 1) own_family("compois", nu = if (!missing(nu)) nu)
+
+#' @rdname galvi_family
+#' @export
 geometric <- function() negbinomial(fixed(1))
 
 #' @rdname galvi_family
 #' @export
-tweedie <- function(power = 1.5, dispersion = 1) {
+tweedie <- function(power = learn(1.5), dispersion = 1) {
   own_family("tweedie", power = power, dispersion = if (!missing(dispersion)) dispersion)
 }
 
@@ -469,6 +549,8 @@ family_label <- function(fit) {
   )
   if (is_cox(fit$family)) return(cox_label(fit))
   options <- Filter(function(x) is.numeric(x) && length(x) == 1L && !is.na(x), fit$family$options)
+  held <- Filter(is_fixed, fit$family$parameters[names(Filter(is_share, family_type(fit$family)$parameters))])
+  options <- c(options, lapply(held, plain_numbers))
   given <- sprintf("%s %s", names(options), vapply(options, format, ""))
   sprintf("%s (%s)", fit$family$family, paste(c(links, given), collapse = ", "))
 }

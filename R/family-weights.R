@@ -79,6 +79,12 @@ weights_divide <- function(family, survival = FALSE) {
   isTRUE(unname(fact("likelihood", likelihood, "divides_dispersion")))
 }
 
+# The names of parameters that such weights divide or multiply.
+dividing_parameters <- function(family) {
+  parameters <- family_type(family)$parameters
+  names(parameters)[vapply(parameters, function(parameter) or_else(parameter$per_weight, 0) != 0, NA)]
+}
+
 #' The response as read, with weights in their place: those that divide a dispersion become sizes
 #' @noRd
 place_weights <- function(response, weights, family, survival, counted) {

@@ -14,24 +14,26 @@
 #' | family | links | response | mean or location | parameters (default) |
 #' |:--|:--|:--|:--|:--|
 #' | *Numbers* | | | | |
-#' | `gaussian` | identity | any number | mean eta | `variance` |
+#' | `gaussian` | identity, log | any number | mean eta, or exp(eta) | `variance` |
 #' | `student` | identity | with outliers | eta + scale * t(df) | `df` (fixed at 4), `scale` |
 #' | `laplace` | identity | with outliers | median eta | `scale` = mean absolute deviation |
 #' | `asymmetric_laplace` | identity | any number | eta is the `quantile` of y | `scale` |
 #' | `stochastic_volatility` | log | noise around 0 | mean 0, variance exp(eta) | |
 #' | `von_mises` | identity | angles in radians, from -pi to pi | mean direction eta | `kappa` |
 #' | *Counts and successes* | | | | |
-#' | `poisson` | log | counts | mean exp(eta) | |
-#' | `negbinomial` | log | overdispersed counts | mean m = exp(eta), variance m + m^2 / size | `size` |
+#' | `poisson` | log, softplus | counts | mean m = exp(eta), or log(1 + exp(eta)) | |
+#' | `negbinomial` | log, softplus | overdispersed counts | mean m as of `poisson`, variance m + m^2 / size | `size` |
+#' | `nbinom1` | log | overdispersed counts | mean m = exp(eta), variance m (1 + phi) | `phi` |
+#' | `compois` | log | over- or underdispersed counts | mean m = exp(eta), variance near m / nu | `nu` |
 #' | `geometric` | log | overdispersed counts | `negbinomial` with size 1 | |
 #' | `binomial` | logit, probit, cloglog, loglog, cauchit | two classes, successes | success probability | |
 #' | `beta_binomial` | logit | overdispersed successes | success probability m = logistic(eta) | `precision` |
 #' | `zero_inflated(base)` | of the base | counts, successes | base, or 0 with probability `zi` | `zi`, of the base |
 #' | `hurdle(base)` | of the base | base and zeros | 0 with probability `hu`, else base > 0 | `hu`, of the base |
 #' | *Positive numbers* | | | | |
-#' | `Gamma` | log | positive | mean m = exp(eta), variance m^2 / shape | `shape` |
+#' | `Gamma` | log, softplus | positive | mean m as of `poisson`, variance m^2 / shape | `shape` |
 #' | `inverse.gaussian` | log | positive | mean m = exp(eta), variance dispersion m^3 | `dispersion` |
-#' | `tweedie` | log | zero or positive | mean m = exp(eta), variance dispersion m^power | `dispersion` |
+#' | `tweedie` | log | zero or positive | mean m = exp(eta), variance dispersion m^power | `dispersion`, `power` |
 #' | `exponential` | log | positive, censored | mean exp(eta) | |
 #' | `weibull` | log | positive, censored | scale exp(eta), see [survival-families] | `shape` |
 #' | `loglogistic` | log | positive, censored | median exp(eta) | `shape` |
@@ -53,7 +55,7 @@
 #' @section Responses:
 #' * `binomial`, `beta_binomial`: 0 and 1, logical, a factor or character vector with two levels (the second is the
 #'   success), `cbind(successes, failures)`, or a proportion with the numbers of trials as `weights`.
-#' * `poisson`, `negbinomial`: whole numbers from 0. They may all be zero; the prior of the intercept then determines
+#' * `poisson`, `negbinomial`, `nbinom1`, `compois`: whole numbers from 0. They may all be zero; the prior of the intercept then determines
 #'   the estimate.
 #' * `beta_family`: numbers above 0 and below 1. With n observations `(y * (n - 1) + 0.5) / n` moves zeros and ones
 #'   inside.
@@ -73,13 +75,25 @@
 #' and a prior such as [log_normal()] makes the estimate a posterior mode:
 #' `galvi_family("gaussian", variance = fixed(0.25))`, `negbinomial(size = log_normal(0, 1))`. The degrees of freedom of
 #' `student` are fixed at 4 unless you give a number or a prior. `variance = fixed(0)` is interpolation without noise.
-#' `quantile` and `power` are fixed numbers.
+#' `quantile` is a fixed number. `power` of `tweedie` is learned, and fixed where you type it: `tweedie(1.5)`;
+#' `tweedie(learn(1.7))` starts there.
 #'
 #' With `hyper = "fixed"` in [galvi()], a parameter that is not given has the value shown under Usage; `variance`,
 #' `shape` of `Gamma`, `dispersion` and `thresholds` have their starting values.
 #'
 #' Many of these parameters can have a linear predictor of their own, see [distributional]. `zi` and `hu` always have
 #' one; without a formula it is an intercept.
+#'
+#' @section Links:
+#' With the `softplus` link the mean is log(1 + exp(eta)): nearly eta itself where it is large, and never negative, so that
+#' effects on large means add up. With the log link they multiply. An offset is added to eta with every link: as the
+#' logarithm of an exposure it multiplies the mean with the log link alone, and [rate()][galvi] needs that link.
+#'
+#' Links with which the mean of a positive response could be negative (`identity`, `inverse`), or a probability above 1
+#' (`binomial("log")`), are refused: the posterior of eta is Gaussian and reaches values that the family forbids, so no
+#' finite bound exists. Use `softplus` for additive effects; risk ratios are those of
+#' `marginaleffects::avg_comparisons()`, from a fit with a logit link. Families whose range depends on parameters, such as
+#' the generalised extreme value distribution, are refused for the same reason.
 #'
 #' @section Several classes:
 #' `categorical` and `stick_breaking` have several linear predictors for each observation, and each has its own copy of
@@ -113,8 +127,9 @@
 #' thresholds carry the scale; `clm(scale = ~ z)` has the same coefficients with the opposite sign.
 #'
 #' @section Several maxima:
-#' `student`, `beta_family`, `beta_binomial`, `inverse.gaussian` and the link cauchit are not log-concave, so the bound may
-#' have several maxima. The same holds for most models with several predictors, see [distributional]. `summary(fit)` says whether
+#' `student`, `nbinom1`, `compois`, `beta_family`, `beta_binomial`, `inverse.gaussian` and the link cauchit are not
+#' log-concave, so the bound may have several maxima. The same holds for most models with several predictors, see
+#' [distributional]. `summary(fit)` says whether
 #' the bound is certified to be at its maximum.
 #'
 #' @section Angles:
@@ -144,7 +159,11 @@
 #' @param precision Precision, positive: with mean m, the variance of `beta_family` is m (1 - m) / (1 + precision), that
 #'   of n trials of `beta_binomial` n m (1 - m) (1 + (n - 1) / (1 + precision)).
 #' @param dispersion Dispersion, positive: with mean m, the variance of `tweedie` is dispersion m^power.
-#' @param power Power of the mean in the variance of `tweedie`, above 1 and below 2. Fixed.
+#' @param power Power of the mean in the variance of `tweedie`, above 1 and below 2. Learned between 1.01 and 1.99;
+#'   fixed where it is a number, and `learn()` of a number is a start.
+#' @param phi Dispersion of `nbinom1`, positive: its variance is the mean times 1 + phi.
+#' @param nu Dispersion of `compois`, positive: 1 is Poisson's distribution, below 1 counts are overdispersed (near 0
+#'   the distribution is geometric, the most that it can), above 1 underdispersed. glmmTMB's `sigma` is 1 / nu.
 #' @param quantile Which quantile of y is modelled: its probability, above 0 and below 1. Fixed.
 #' @param kappa Concentration of `von_mises`, positive: near 0 angles are uniform, and for large values their standard
 #'   deviation is about 1 / sqrt(kappa).
@@ -216,20 +235,10 @@ new_family <- function(family, link, parameters = list(), options = list(), dpar
   structure(
     c(
       list(family = family, link = link),
-      link_functions(link)[c("linkfun", "linkinv", "mu.eta")],
+      link_functions(link),
       list(parameters = parameters, options = options, dpars = dpars)
     ),
     class = c(class, "galvi_family", "family")
-  )
-}
-
-# Those of base R and the log-log link, which it does not have.
-link_functions <- function(link) {
-  if (link != "loglog") return(stats::make.link(link))
-  least <- .Machine$double.eps
-  list(
-    linkfun = function(mu) -log(-log(mu)), linkinv = function(eta) pmax(pmin(exp(-exp(-eta)), 1 - least), least),
-    mu.eta = function(eta) pmax(exp(-eta - exp(-eta)), least)
   )
 }
 
@@ -243,6 +252,7 @@ set_parameters <- function(family, given) {
   }
   given <- Filter(Negate(is.null), given[names(given) %in% names(type$parameters)])
   for (name in names(given)) {
+    if (!is.null(type$parameters[[name]]$tidy)) given[[name]] <- type$parameters[[name]]$tidy(given[[name]])
     type$parameters[[name]]$check(type$parameters[[name]], given[[name]], name)
   }
   family$parameters[names(given)] <- given
@@ -353,7 +363,10 @@ refuse_link <- function(name, link, links) {
   }
   why <- if (is.character(link) && length(link) == 1L) family_type(list(family = name))$refused[link]
   if (!is.null(why) && !is.na(why)) {
-    stop_galvi("family", sprintf("%s() with the %s link is refused, as %s: use %s.", name, link, why, use))
+    also <- or_else(unname(family_type(list(family = name))$instead[link]), "")
+    stop_galvi("family", sprintf(
+      "%s() with the %s link is refused, as %s: use %s%s.", name, link, why, use, if (is.na(also)) "" else also
+    ))
   }
   stop_galvi("family", sprintf(
     "The %s family has the link%s %s, not %s. Use %s.", name, if (length(links) > 1L) "s" else "",
@@ -380,6 +393,7 @@ refuse_link <- function(name, link, links) {
 #' | `laplace` | `sigma`, the scale | log |
 #' | `lognormal` | `sigma`, the standard deviation of log(y) | log |
 #' | `negbinomial` | `shape`, the size | log |
+#' | `nbinom1` | `phi`, by which the variance over the mean exceeds 1 | log |
 #' | `Gamma`, `loglogistic`, `weibull(form = "ph")` | `shape` | log |
 #' | `inverse.gaussian` | `phi`, the inverse of the dispersion | log |
 #' | `tweedie` | `phi`, the dispersion | log |
@@ -446,16 +460,21 @@ NULL
 #' for the families in [galvi_family()]. They contain all constants, so evidence bounds of different families for the
 #' same response can be compared. [survival-families] has those of `weibull`, `loglogistic` and `lognormal`.
 #'
-#' * `gaussian`: `-(y - eta)^2 / (2 variance) - log(2 pi variance) / 2`
+#' * `gaussian`: `-(y - m)^2 / (2 variance) - log(2 pi variance) / 2` with m = eta or exp(eta)
 #' * `student`: `lgamma((df + 1) / 2) - lgamma(df / 2) - (df + 1) / 2 log(1 + ((y - eta) / scale)^2 / df) -
 #'   log(pi df scale^2) / 2`
 #' * `laplace`: `-|y - eta| / scale - log(2 scale)`
 #' * `asymmetric_laplace`: `-r (quantile - (r < 0)) + log(quantile (1 - quantile) / scale)` with r = (y - eta) / scale
 #' * `von_mises`: `kappa cos(y - eta) - log(2 pi I_0(kappa))` with the modified Bessel function I_0
 #' * `stochastic_volatility`: `-(eta + y^2 exp(-eta) + log(2 pi)) / 2`
-#' * `poisson`: `y eta - exp(eta) - log y!`
+#' * `poisson`: `y eta - exp(eta) - log y!`. With the softplus link it is the density at log(log(1 + exp(eta))), as for
+#'   `negbinomial` and `Gamma`
 #' * `negbinomial`: `y log(m / (m + size)) + size log(size / (m + size)) + lgamma(y + size) - lgamma(size) - log y!`
 #'   with m = exp(eta)
+#' * `nbinom1`: `lgamma(y + m / phi) - lgamma(m / phi) - m log(1 + phi) / phi + y log(phi / (1 + phi)) - log y!` with
+#'   m = exp(eta)
+#' * `compois`: `y log(lambda) - nu log y! - log Z`, with the lambda for which the mean is exp(eta), and Z the sum that
+#'   makes it a distribution (Conway-Maxwell-Poisson)
 #' * `binomial`, y of n: `y log p + (n - y) log(1 - p) + log choose(n, y)` with p = logistic(eta), Phi(eta) or
 #'   1 - exp(-exp(eta)) for the links logit, probit and cloglog, exp(-exp(-eta)) for loglog, 1 / 2 + atan(eta) / pi for
 #'   cauchit
@@ -484,6 +503,9 @@ NULL
 #'   class
 #'
 #' @references
+#' Huang, A. (2017). Mean-parametrized Conway-Maxwell-Poisson regression models for dispersed counts. *Statistical
+#' Modelling* 17, 359-380 (`compois`).
+#'
 #' Dunn, P. K. and Smyth, G. K. (2005). Series evaluation of Tweedie exponential dispersion model densities.
 #' *Statistics and Computing* 15, 267-280 (`tweedie`).
 #' @family likelihoods

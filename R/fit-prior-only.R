@@ -65,7 +65,7 @@ drawn_hyper <- function(core, drawn, n) {
 unconstrained_values <- function(hyper) {
   x <- transform_arguments(hyper$transform, hyper$value)
   ifelse(hyper$transform == "log", log(x), ifelse(hyper$transform %in% c("atanh", "partial"), atanh(x),
-    ifelse(hyper$transform == "logit", stats::qlogis(x), ifelse(hyper$transform == "above", log(x), x))))
+    ifelse(hyper$transform %in% c("logit", "one_to_two"), stats::qlogis(x - transform_ends(hyper$transform)$low), ifelse(hyper$transform == "above", log(x), x))))
 }
 
 #' n draws of a hyperparameter, from its prior as the table has it

@@ -384,7 +384,7 @@ unit_deviance <- function(fit, marginals, target, mean) {
   }
   others <- if (n_predictors(fit) > 1L) log(parameter_means(fit, marginals))
   if (weights_divide(fit$family)) {
-    hyper[unlist(fit$model$likelihood$hyper)] <- 1
+    hyper[unlist(fit$model$likelihood$hyper[dividing_parameters(fit$family)])] <- 1
     if (!is.null(others)) others[] <- 0
   }
   of_logs <- link_types[[fit$family$link]]$of_logs

@@ -92,7 +92,7 @@ parameter_formulas <- function(formulas, family) {
 predicted_parameters <- function(family, names) {
   wanted <- union(names, always_predicted(family))
   if (!length(wanted)) return(character())
-  sets <- strsplit(names(family_type(family)$with_predictors), " ", fixed = TRUE)
+  sets <- strsplit(names(predicted_likelihoods(family)), " ", fixed = TRUE)
   enough <- Filter(function(set) all(wanted %in% set), sets)
   enough[[which.min(lengths(enough))]]
 }

@@ -201,15 +201,24 @@ rows_counted <- function(design) {
 # deviation of y is centred at that of y's scale.
 parameter_context <- function(name, design, registry) {
   weights <- rows_counted(design)
-  in_units <- name == "sigma" && link_has(design$family, "same_units")
+  in_units <- name == "sigma" && (link_has(design$family, "same_units") || is_noise_of_mean(design$family))
   own <- family_type(design$family)$dpars[[name]]
   list(
     registry = registry, weights = weights, default_variance = 1,
-    centre = (if (in_units) log(predictor_scale(design, weights)$spread) else 0) +
+    centre = (if (in_units) log(response_spread(design, weights)) else 0) +
       own$per_weight * log(common_weight(design$family, design)), spread = 1,
     latents = NULL, intercept = own$intercept(design$family), parameter = name, dispersion = 1
   )
 }
+
+# The scale of the response, in which a standard deviation of it is measured.
+response_spread <- function(design, weights) {
+  if (link_has(design$family, "same_units")) return(predictor_scale(design, weights)$spread)
+  sqrt(response_variance(design$modelled, weights))
+}
+
+# Is the noise a variance of the response, whatever the link of the mean?
+is_noise_of_mean <- function(family) isTRUE(family_type(family)$parameters$variance$variance)
 
 #' What divides the smoothing parameters of mgcv: 1 in families whose weights multiply the log likelihood; NULL where it
 #' is learned or predicted

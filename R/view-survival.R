@@ -38,7 +38,7 @@ predict_hazard <- function(what, fit, target, options) {
 #' @noRd
 check_times_family <- function(fit, what) {
   type <- family_type(fit$family)
-  if (length(type$censored) && !link_has(fit$family, "same_units") || identical(type$response, positive_response)) {
+  if (takes_survival(fit$family) && !link_has(fit$family, "same_units") || identical(type$response, positive_response)) {
     return(invisible())
   }
   stop_galvi("argument", sprintf(

@@ -3,6 +3,7 @@
 #include "quadrature/derivative_rule.cpp"
 #include "quadrature/gaussian_rule.cpp"
 #include "quadrature/hermite_tensors.cpp"
+#include "quadrature/integer_blocks.cpp"
 #include "quadrature/log_integral.cpp"
 #include "quadrature/log_normal_transform.cpp"
 #include "quadrature/normal_rule.cpp"

@@ -1,4 +1,4 @@
-// The expectation of a negative binomial with a predicted size: functions of eta_1 - eta_2 and of eta_2.
+// The expectations of negative binomials with a predicted size or dispersion: functions of eta_1 - eta_2 and of eta_2.
 #include <algorithm>
 #include <cmath>
 
@@ -53,10 +53,11 @@ void tilted_means(const double* mean, const double* variance, int order, double 
   }
 }
 
+constexpr double choose[5][5] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}, {1, 4, 6, 4, 1}};
+
 }  // namespace
 
 MeanDerivatives expect(const MeanOverSize& form, const double* mean, const double* variance, int order) {
-  constexpr double choose[5][5] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}, {1, 4, 6, 4, 1}};
   const int last = order > 1 ? 4 : 2;
   double size[5], tilted[5], alone[5] = {};
   tilted_means(mean, variance, order, tilted);
@@ -73,6 +74,36 @@ MeanDerivatives expect(const MeanOverSize& form, const double* mean, const doubl
     for (int q = 0; p + q <= last; ++q)
       for (int k = 0; k <= q; ++k) out.f[p][q] -= (k % 2 == 0 ? 1.0 : -1.0) * choose[q][k] * tilted[p + k];
   for (int q = 0; q <= last; ++q) out.f[0][q] += alone[q];
+  out.f[0][0] += form.constant;
+  return out;
+}
+
+// h(x) = exp(-x) sp(x) is of the form above: exp(u_2) sp(u_1 - u_2) at u_1 = 0, u_2 = -x.
+MeanDerivatives expect(const MeanOverDispersion& form, const double* mean, const double* variance, int order) {
+  const int last = order > 1 ? 4 : 2;
+  const double turned_mean[] = {0.0, -mean[1]}, turned_variance[] = {0.0, variance[1]};
+  double tilted[5];
+  tilted_means(turned_mean, turned_variance, order, tilted);
+  const double rate = std::exp(mean[0] + 0.5 * variance[0]);
+  MeanDerivatives out;
+  for (int q = 0; q <= last; ++q) {
+    double h = 0.0;
+    for (int k = 0; k <= q; ++k) h += ((q - k) % 2 == 0 ? 1.0 : -1.0) * choose[q][k] * tilted[k];
+    for (int p = 0; p + q <= last; ++p) out.f[p][q] -= rate * h;
+  }
+  if (form.count > 0.0) {
+    double both[5], sigmoid[5];
+    thread_local ShiftedMeans means;
+    const double at = mean[0] - mean[1];
+    means.place(variance[0] + variance[1], at, at, order, form.both);
+    means.means(at, both);
+    softplus_means(-mean[1], variance[1], order, sigmoid);
+    for (int q = 0; q <= last; ++q) {
+      const double sign = q % 2 == 0 ? 1.0 : -1.0;
+      out.f[0][q] -= form.count * sign * sigmoid[q];
+      for (int p = 0; p + q <= last; ++p) out.f[p][q] += sign * both[p + q];
+    }
+  }
   out.f[0][0] += form.constant;
   return out;
 }

@@ -10,6 +10,7 @@ namespace galvi {
 MeanDerivatives expect(const Shares& form, const double* mean, const double* variance, int order);
 MeanDerivatives expect(const StudentScale& form, const double* mean, const double* variance, int order);
 MeanDerivatives expect(const MeanOverSize& form, const double* mean, const double* variance, int order);
+MeanDerivatives expect(const MeanOverDispersion& form, const double* mean, const double* variance, int order);
 
 /// d E log p / d df
 double slope_in_df(const StudentScale& form, const double* mean, const double* variance);

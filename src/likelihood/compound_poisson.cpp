@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "function/normal.h"
+#include "likelihood/counts.h"
 #include "numeric/special_functions.h"
 #include "numeric/types.h"
 
@@ -32,34 +33,35 @@ struct Numbers {
 constexpr double negligible_term = 1e-18;  // as a share of the sum
 constexpr double normal_rate = 1e20;  // beyond, sums are normal to 1e-10
 
-/// r log r - r + 1 at r = 1 + d
-double divergence(double d) { return (1.0 + d) * std::log1p(d) - d; }
-
 }  // namespace
 
 // With r = j / rate the j-th term of the density at this scale is
 //   exp(-(1 + a) rate (r log r - r + 1) - S(j) - S(a j)) sqrt(a) / (2 pi y),
-// S the remainder of Stirling's formula for log Gamma. The rate's derivative of its exponent is (1 + a) (r -
-// 1).
-CompoundPoissonDensity::CompoundPoissonDensity(double y, double rate, double shape) {
+// S the remainder of Stirling's formula for log Gamma. The derivatives of its exponent are (1 + a) (r - 1) in the rate and
+// -rate (r log r - r + 1) - j S'(a j) in a.
+CompoundPoissonDensity::CompoundPoissonDensity(double y, double rate, double shape, Slopes slopes) {
   const Numbers numbers(rate, std::sqrt(rate / (1.0 + shape)));
-  double sum = 0.0, moment = 0.0, highest = -infinity;
+  double sum = 0.0, moment = 0.0, bend = 0.0, highest = -infinity;
   for (int i = 0, count = numbers.count(); i < count; ++i) {
     const double j = numbers.first + i * numbers.step;
     const double d = (j - rate) / rate;
-    const double term = -(1.0 + shape) * rate * divergence(d) - stirling_error(j) - stirling_error(shape * j);
+    const double away = rate * count_divergence(d);
+    const double term = -(1.0 + shape) * away - stirling_error(j) - stirling_error(shape * j);
     if (term > highest) {
       const double fade = std::exp(highest - term);
       sum *= fade;
       moment *= fade;
+      bend *= fade;
       highest = term;
     }
     const double weight = std::exp(term - highest);
     sum += weight;
     moment += weight * d;
+    if (slopes == Slopes::both) bend -= weight * (away + j * stirling_error_slope(shape * j));
   }
   log_value = highest + std::log(numbers.step * sum) + 0.5 * std::log(shape) - std::log(2.0 * pi) - std::log(y);
-  slope = (1.0 + shape) * moment / sum;
+  rate_slope = (1.0 + shape) * moment / sum;
+  if (slopes == Slopes::both) shape_slope = bend / sum + 0.5 / shape;
 }
 
 double compound_poisson_cdf(double y, double rate, double shape) {
@@ -72,7 +74,7 @@ double compound_poisson_cdf(double y, double rate, double shape) {
   double sum = 0.0;
   for (int i = 0, count = numbers.count(); i < count; ++i) {
     const double j = numbers.first + i * numbers.step;
-    const double weight = -rate * divergence((j - rate) / rate) - stirling_error(j) - log_sqrt_2pi;
+    const double weight = -rate * count_divergence((j - rate) / rate) - stirling_error(j) - log_sqrt_2pi;
     const double term = std::exp(weight - 0.5 * std::log(j)) * lower_gamma(shape * j, y);
     sum += term;
     if (j > rate && term < negligible_term * sum) break;  // both factors fall from here on

@@ -1,7 +1,12 @@
 // Factorials and the distribution functions of counts.
 #pragma once
 
+#include <cmath>
+
 namespace galvi {
+
+/// r log r - r + 1 at r = 1 + d: how far a count is from its mean, relative to the mean, in log probability.
+inline double count_divergence(double d) { return (1.0 + d) * std::log1p(d) - d; }
 
 /// log y! = log Gamma(y + 1), y > -1.
 double log_factorial(double y);

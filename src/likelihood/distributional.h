@@ -60,6 +60,7 @@ class Distributional : public Likelihood {
   virtual std::optional<Shares> shares(const Datum&) const { return std::nullopt; }
   virtual std::optional<StudentScale> student_scale(const Datum&) const { return std::nullopt; }
   virtual std::optional<MeanOverSize> mean_over_size(const Datum&) const { return std::nullopt; }
+  virtual std::optional<MeanOverDispersion> mean_over_dispersion(const Datum&) const { return std::nullopt; }
   /// For a datum that has none of these forms.   mean, variance: K
   virtual Nesting nesting(const Datum&, const double* /*mean*/, const double* /*variance*/) const {
     refuse();

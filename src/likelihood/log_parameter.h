@@ -9,7 +9,7 @@
 namespace galvi {
 
 /// Base, of eta_1, whose parameter is exp(sign eta_2): it is made of a specification that does not name it and
-/// told its value by set().
+/// told its value by set(). Its other parameters are in the table.
 template <class Base, int sign = 1>
 class LogParameter : public PredictedParameter {
  public:
@@ -18,6 +18,10 @@ class LogParameter : public PredictedParameter {
     auto out = std::make_unique<Base>(prototype_);
     out->set(positive_exp(sign * last));
     return out;
+  }
+  bool has_hyper() const override { return prototype_.has_hyper(); }
+  void update(const ConstVectorRef& hyper) override {
+    if (prototype_.has_hyper()) prototype_.update(hyper);
   }
   bool log_concave() const override { return false; }
   bool divides_dispersion() const override { return prototype_.divides_dispersion(); }

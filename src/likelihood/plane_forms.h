@@ -33,4 +33,11 @@ struct MeanOverSize {
   LogGammaPart alone;
 };
 
+/// With h(x) = exp(-x) log(1 + exp(x)):
+///   log p = constant + count log sigmoid(eta_2) - exp(eta_1) h(eta_2) + both(eta_1 - eta_2).
+struct MeanOverDispersion {
+  double constant, count;
+  LogGammaPart both;
+};
+
 }  // namespace galvi

@@ -19,10 +19,12 @@
 #include "likelihood/cumulative_gumbel.h"
 #include "likelihood/cumulative_logit.h"
 #include "likelihood/cumulative_probit.h"
+#include "likelihood/compois.h"
 #include "likelihood/custom.h"
 #include "likelihood/gamma.h"
 #include "likelihood/gamma_log_shape.h"
 #include "likelihood/gaussian.h"
+#include "likelihood/gaussian_log.h"
 #include "likelihood/gaussian_log_sd.h"
 #include "likelihood/inverse_gaussian.h"
 #include "likelihood/inverse_gaussian_log_shape.h"
@@ -33,11 +35,13 @@
 #include "likelihood/loglogistic_log_shape.h"
 #include "likelihood/mixed.h"
 #include "likelihood/lognormal.h"
+#include "likelihood/nbinom1.h"
 #include "likelihood/negbinomial.h"
 #include "likelihood/negbinomial_log_size.h"
 #include "likelihood/ordinal_log_disc.h"
 #include "likelihood/poisson.h"
 #include "likelihood/sequential.h"
+#include "likelihood/softplus_link.h"
 #include "likelihood/stick_breaking.h"
 #include "likelihood/stochastic_volatility.h"
 #include "likelihood/student.h"
@@ -89,17 +93,22 @@ const std::vector<Entry>& registry() {
   static const std::vector<Entry> table = {
       {"gaussian", {"gaussian", {{"variance", {0}}}, {}}, from_spec<Gaussian>},
       {"gaussian_log_sd", {"gaussian_log_sd", {}, {}}, from_spec<GaussianLogSd>},
+      {"gaussian_log_log_sd", {"gaussian_log_log_sd", {}, {}}, plain<GaussianLogLogSd>},
       {"student_log_scale", {"student_log_scale", {{"df", {0}}}, {}}, from_spec<StudentLogScale>},
       {"student_log_scale_log_df", {"student_log_scale_log_df", {}, {}}, plain<StudentLogScaleLogDf>},
       {"laplace_log_scale", {"laplace_log_scale", {}, {}}, from_spec<LaplaceLogScale>},
       {"gamma_log_shape", {"gamma_log_shape", {}, {}}, plain<GammaLogShape>},
       {"inverse_gaussian_log_shape", {"inverse_gaussian_log_shape", {}, {}}, from_spec<InverseGaussianLogShape>},
-      {"tweedie_log_dispersion", {"tweedie_log_dispersion", {}, {{"power", 1.5}}}, from_spec<TweedieLogDispersion>},
+      {"tweedie_log_dispersion", {"tweedie_log_dispersion", {{"power", {0}}}, {}}, from_spec<TweedieLogDispersion>},
       {"censored_gaussian_log_sd", {"censored_gaussian_log_sd", {}, {}}, from_spec<CensoredGaussianLogSd>},
       {"lognormal_log_sigma", {"lognormal_log_sigma", {}, {}}, from_spec<LognormalLogSigma>},
       {"loglogistic_log_shape", {"loglogistic_log_shape", {}, {}}, from_spec<LoglogisticLogShape>},
       {"weibull_ph_log_shape", {"weibull_ph_log_shape", {}, {{"reference", 50}}}, from_spec<WeibullLogShape>},
       {"negbinomial_log_size", {"negbinomial_log_size", {}, {}}, plain<NegativeBinomialLogSize>},
+      {"nbinom1_log_phi", {"nbinom1_log_phi", {}, {}}, plain<NegativeBinomial1LogPhi>},
+      {"negbinomial_softplus_log_size", {"negbinomial_softplus_log_size", {}, {}},
+       plain<NegativeBinomialSoftplusLogSize>},
+      {"gamma_softplus_log_shape", {"gamma_softplus_log_shape", {}, {}}, plain<GammaSoftplusLogShape>},
       {"beta_log_precision", {"beta_log_precision", {}, {}}, plain<BetaLogPrecision>},
       {"beta_binomial", {"beta_binomial", {{"precision", {0}}}, {}}, from_spec<BetaBinomial>},
       {"beta_binomial_log_precision", {"beta_binomial_log_precision", {}, {}}, plain<BetaBinomialLogPrecision>},
@@ -126,7 +135,7 @@ const std::vector<Entry>& registry() {
       {"poisson", {"poisson", {}, {}}, plain<Poisson>},
       {"gamma", {"gamma", {{"shape", {0}}}, {}}, from_spec<Gamma>},
       {"inverse_gaussian", {"inverse_gaussian", {{"dispersion", {0}}}, {}}, from_spec<InverseGaussian>},
-      {"tweedie", {"tweedie", {{"dispersion", {0}}}, {{"power", 1.5}}}, from_spec<Tweedie>},
+      {"tweedie", {"tweedie", {{"dispersion", {0}}, {"power", {1}}}, {}}, from_spec<Tweedie>},
       {"exponential", {"exponential", {}, {}}, from_spec<Weibull>},
       {"weibull", {"weibull", {{"shape", {0}}}, {}}, from_spec<Weibull>},
       {"weibull_ph", {"weibull_ph", {{"shape", {0}}}, {{"reference", 50}}}, from_spec<Weibull>},
@@ -134,6 +143,13 @@ const std::vector<Entry>& registry() {
       {"lognormal", {"lognormal", {{"sigma", {0}}}, {}}, from_spec<Lognormal>},
       {"censored_gaussian", {"censored_gaussian", {{"variance", {0}}}, {}}, from_spec<CensoredGaussian>},
       {"negbinomial", {"negbinomial", {{"size", {0}}}, {}}, from_spec<NegativeBinomial>},
+      {"compois", {"compois", {{"nu", {0}}}, {}}, from_spec<Compois>},
+      {"nbinom1", {"nbinom1", {{"phi", {0}}}, {}}, from_spec<NegativeBinomial1>},
+      {"poisson_softplus", {"poisson_softplus", {}, {}}, plain<PoissonSoftplus>},
+      {"negbinomial_softplus", {"negbinomial_softplus", {{"size", {0}}}, {}},
+       from_spec<NegativeBinomialSoftplus<NegativeBinomial>>},
+      {"gamma_softplus", {"gamma_softplus", {{"shape", {0}}}, {}}, from_spec<GammaSoftplus<Gamma>>},
+      {"gaussian_log", {"gaussian_log", {{"variance", {0}}}, {}}, from_spec<GaussianLog>},
       {"stochastic_volatility", {"stochastic_volatility", {}, {}}, plain<StochasticVolatility>},
       {"laplace", {"laplace", {{"scale", {0}}}, {}}, from_spec<Laplace>},
       {"asymmetric_laplace",

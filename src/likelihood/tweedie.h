@@ -12,7 +12,7 @@
 
 namespace galvi {
 
-/// Mean m = exp(eta), variance phi m^p, phi = dispersion / size, 1 < p < 2: with d = eta - log y and w = y^(2-p) / phi
+/// Mean m = exp(eta), variance phi m^p, phi = dispersion / size, p = power, 1 < p < 2: with d = eta - log y and w = y^(2-p) / phi
 ///   log p(y | eta) = -w [(exp((1-p) d) - 1) / (p-1) + (exp((2-p) d) - 1) / (2-p)] + log p(y | log y),
 ///   log p(0 | eta) = -exp((2-p) eta) / ((2-p) phi).
 /// It is the sum of a Poisson number, of mean exp((2-p) eta) / ((2-p) phi), of gamma variables of shape
@@ -21,8 +21,14 @@ class Tweedie final : public LogLink<Likelihood> {
  public:
   explicit Tweedie(const LikelihoodSpec& spec) : Tweedie(spec, PositiveParameter(spec, "dispersion")) {}
   Tweedie(const LikelihoodSpec& spec, PositiveParameter dispersion)
-      : parameter_(std::move(dispersion)), power_(power_of(spec)), down_(power_ - 1.0), up_(2.0 - power_) {}
-  void update(const ConstVectorRef& hyper) override { set(parameter_.read(hyper)); }
+      : dispersion_of_(std::move(dispersion)), power_of_(spec, "power") {}
+  void update(const ConstVectorRef& hyper) override {
+    power_ = power_of_.read(hyper);
+    if (!(power_ > 1.0 && power_ < 2.0)) throw std::domain_error("tweedie: `power` must be between 1 and 2");
+    down_ = power_ - 1.0;
+    up_ = 2.0 - power_;
+    if (dispersion_of_.in_table()) set(dispersion_of_.read(hyper));
+  }
   void set(double dispersion) { dispersion_ = dispersion; }
 
   double log_density(const Datum& datum, const double* eta) const override {
@@ -78,25 +84,26 @@ class Tweedie final : public LogLink<Likelihood> {
     const double known = 0.0;
     add_expected_gradient(datum, eta, &known, weight, gradient);
   }
-  // All but p(y | log y) is inversely proportional to phi, and so is the rate of that one.
+  // All but p(y | log y) is inversely proportional to phi, and so is the rate of that one. The power also moves the
+  // series' shape, (2 - p) / (p - 1), by -1 / (p - 1)^2, and its rate, y^(2 - p) / ((2 - p) phi).
   bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
                              VectorRef gradient) const override {
-    double slope = -kernel(datum, *mean, *variance).value;
-    if (datum.y > 0.0) slope -= series(datum).slope * rate_at(datum);
-    gradient[parameter_.position()] += weight * slope / dispersion_;
+    double in_log_phi = -kernel(datum, *mean, *variance).value, in_power = kernel_power_slope(datum, *mean, *variance);
+    if (datum.y > 0.0) {
+      const double rate = rate_at(datum);
+      const CompoundPoissonDensity own(datum.y, rate, up_ / down_, CompoundPoissonDensity::Slopes::both);
+      in_log_phi -= own.rate_slope * rate;
+      in_power += own.rate_slope * rate * (1.0 / up_ - std::log(datum.y)) - own.shape_slope / (down_ * down_);
+    }
+    gradient[power_of_.position()] += weight * in_power;
+    if (dispersion_of_.in_table()) gradient[dispersion_of_.position()] += weight * in_log_phi / dispersion_;
     return true;
   }
-  bool has_hyper() const override { return parameter_.in_table(); }
+  bool has_hyper() const override { return true; }
   double power() const { return power_; }
 
  private:
   double phi(double size) const { return dispersion_ / size; }
-  static double power_of(const LikelihoodSpec& spec) {
-    const auto entry = spec.constants.find("power");
-    if (entry == spec.constants.end() || !(entry->second > 1.0 && entry->second < 2.0))
-      throw std::invalid_argument("tweedie: constants must name `power`, between 1 and 2");
-    return entry->second;
-  }
   /// E log p(y | eta) - log p(y | log y): two log-normal means.
   PointExpectation kernel(const Datum& datum, double mean, double variance) const {
     const double y = datum.y, log_y = y > 0.0 ? std::log(y) : 0.0, w = std::exp(up_ * log_y) / phi(datum.size);
@@ -113,6 +120,16 @@ class Tweedie final : public LogLink<Likelihood> {
             0.5 * (down_ * down_ * a - up_ * up_ * b),
             -0.25 * (down_ * down_ * down_ * a + up_ * up_ * up_ * b)};
   }
+  /// The derivative of kernel().value in p.
+  double kernel_power_slope(const Datum& datum, double mean, double variance) const {
+    const double y = datum.y, log_y = y > 0.0 ? std::log(y) : 0.0, w = std::exp(up_ * log_y) / phi(datum.size);
+    const double d = mean - log_y, rise = up_ * d + 0.5 * up_ * up_ * variance;
+    if (!(y > 0.0)) return w * std::exp(rise) * (d + up_ * variance - 1.0 / up_) / up_;
+    const double fall = -down_ * d + 0.5 * down_ * down_ * variance;
+    const double below = std::expm1(fall) / down_, above = std::expm1(rise) / up_;
+    return w * (log_y * (below + above) - (std::exp(fall) * (down_ * variance - d) - below) / down_ +
+                (std::exp(rise) * (d + up_ * variance) - above) / up_);
+  }
   double rate_at(const Datum& datum) const {
     return std::exp(up_ * std::log(datum.y)) / (up_ * phi(datum.size));
   }
@@ -121,8 +138,8 @@ class Tweedie final : public LogLink<Likelihood> {
   }
   double at_mean(const Datum& datum) const { return datum.y > 0.0 ? series(datum).log_value : 0.0; }
 
-  PositiveParameter parameter_;
-  double power_, down_, up_, dispersion_ = 1.0;
+  PositiveParameter dispersion_of_, power_of_;
+  double power_ = 1.5, down_ = 0.5, up_ = 0.5, dispersion_ = 1.0;
 };
 
 }  // namespace galvi

@@ -79,6 +79,12 @@ double stirling_error(double x, double log_x) {
   return -(x + 0.5) * log_x + (1.0 - euler) * x - log_sqrt_2pi;
 }
 
+double stirling_error_slope(double x) {
+  if (x < series_from) return digamma(x) - std::log(x) + 0.5 / x;
+  const double r2 = 1.0 / (x * x);
+  return -r2 * polynomial(r2, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12);
+}
+
 double log_gamma_ratio(double x, double delta) {
   const double end = x + delta;
   if (x < series_from || end < series_from) return log_gamma(end) - log_gamma(x);

@@ -17,6 +17,8 @@ double log_rising(double y, double log_a);
 double stirling_error(double x);
 /// The same for x so small that only its logarithm is known.
 double stirling_error(double x, double log_x);
+/// Its derivative, about -1 / (12 x^2).
+double stirling_error_slope(double x);
 
 /// d^k log Gamma(x) / d x^k for k = 0..4: digamma, trigamma, .. from k = 1.   x > 0
 void log_gamma_derivatives(double x, double out[5]);

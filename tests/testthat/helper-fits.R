@@ -110,7 +110,7 @@ true_family <- function(name) {
     hurdle_lognormal = galvi_family(name, sigma = fixed(0.5)),
     weibull_ph = galvi_family(name, shape = fixed(2)),
     inverse.gaussian = galvi_family(name, dispersion = fixed(0.2)),
-    tweedie = galvi_family(name, dispersion = fixed(0.8)),
+    tweedie = galvi_family(name, dispersion = fixed(0.8), power = 1.5),
     weibull = galvi_family(name, shape = fixed(2)),
     loglogistic = galvi_family(name, shape = fixed(6)),
     lognormal = galvi_family(name, sigma = fixed(0.5)),

@@ -173,6 +173,7 @@ draw_family <- function(plain) {
   args <- c(
     if (link != links[1]) list(link = dQuote(link, FALSE)),
     lapply(given, function(name) {
+      if (!is.null(parameters[[name]]$transform)) return(pick(c("1.4", "fixed(1.6)", "learn(1.7)")))
       if (is.null(parameters[[name]]$range)) "fixed(c(-1, 1))" else draw_positive()
     })
   )

@@ -92,6 +92,55 @@ of_negbinomial_size <- function(y, a, b, size, h) {
   log_rising(y, b + 0 * a) - lfactorial(y) - y * softplus(b - a) - exp(b) * softplus(a - b)
 }
 
+# A negative binomial of variance exp(a) (1 + exp(b)), at any size
+of_nbinom1_phi <- function(y, a, b, size, h) {
+  softplus <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))
+  rate <- ifelse(b < -30, 1, softplus(b) * exp(-b))  # log(1 + phi) / phi
+  log_rising(y, a - b) - lfactorial(y) - y * softplus(-b) - exp(a) * rate
+}
+of_nbinom1 <- function(y, a, size, h) of_nbinom1_phi(y, a, log(h), size)
+
+# log lambda, log Z and probabilities of Conway and Maxwell's distribution with the mean exp(eta), by plain sums
+conway_maxwell <- function(eta, nu) {
+  mean <- exp(eta)
+  j <- seq(0, ceiling(mean + 40 * sqrt(mean / nu) + 60 * (1 + if (nu < 1) min(mean, 1 / nu) else 0)))
+  exponent <- function(rate) j * rate - nu * lfactorial(j)
+  shares <- function(rate) {
+    e <- exponent(rate)
+    exp(e - max(e)) / sum(exp(e - max(e)))
+  }
+  low <- min(nu * eta, eta) - 3
+  high <- if (nu <= 1) nu * eta + 1e-9 else nu * log(mean + 2) + 1
+  rate <- stats::uniroot(function(rate) log(sum(j * shares(rate))) - eta, c(low, high), tol = 1e-14, extendInt = "yes")$root
+  for (i in 1:3) {
+    p <- shares(rate)
+    m <- sum(j * p)
+    rate <- rate + (mean - m) / sum((j - m)^2 * p)
+  }
+  e <- exponent(rate)
+  list(log_rate = rate, log_total = max(e) + log(sum(exp(e - max(e)))), y = j, p = shares(rate))
+}
+of_compois <- function(y, eta, trials = 1, nu = 1) {
+  # far below, Y is 0 or 1; far above, nu times the mean is large and lambda^(1 / nu) near the mean
+  vapply(eta, function(e) {
+    if (e < -36) return(if (y == 0) -exp(e) else y * e - nu * lfactorial(y))
+    if (e > 9) return(compois_series(y, e, nu))
+    own <- conway_maxwell(e, nu)
+    y * own$log_rate - nu * lfactorial(y) - own$log_total
+  }, 0)
+}
+# The first terms in 1 / (nu mean), which is below 1e-4.
+compois_series <- function(y, eta, nu) {
+  M <- nu * exp(eta)
+  b <- M + (nu - 1) / 2 + (nu^2 - 1) / 24 / M * (1 - (nu - 1) / 2 / M) + (nu^2 - 1) / 24 / M^2
+  total <- b - (nu - 1) / 2 * log(b) + (nu - 1) / 2 * log(nu / (2 * pi)) - log(nu) / 2 + (nu^2 - 1) / 24 / b +
+    (nu^2 - 1) / 48 / b^2
+  y * nu * log(b / nu) - nu * lfactorial(y) - total
+}
+
+# log log(1 + exp(eta))
+log_softplus <- function(eta) ifelse(eta < -37, eta, log(pmax(eta, 0) + log1p(exp(-abs(eta)))))
+
 # The same zeros with a predicted parameter of the rest: f(y, a, b, c, size, h), c that of the zeros.
 zero_inflated_of_two <- function(log_f) {
   function(y, a, b, c, size, h) {
@@ -216,11 +265,12 @@ likelihood_twins <- list(
     }
   ),
   tweedie_log_dispersion = likelihood_twin(
-    y = c(0, 0.02, 1, 40), size = c(3, 1, 0.4, 2), constants = list(power = 1.5), latents = 2L,
+    y = c(0, 0.02, 1, 40), size = c(3, 1, 0.4, 2), parameters = list(power = 1.5), latents = 2L,
     log_density = function(y, a, b, size, h) {
       n <- max(length(a), length(b))
-      mapply(function(a, b) reference_log_density$tweedie(y, a, size, exp(b)), rep_len(a, n), rep_len(b, n))
+      mapply(function(a, b) reference_log_density$tweedie(y, a, size, exp(b), h), rep_len(a, n), rep_len(b, n))
     },
+    drawn_with = c(power = 1.5),
     draw = function(eta, h) {
       number <- rpois(nrow(eta), 2 * exp(eta[, 1] / 2 - eta[, 2]))
       ifelse(number > 0, rgamma(nrow(eta), pmax(number, 1), 2 * exp(-eta[, 2] - eta[, 1] / 2)), 0)
@@ -268,6 +318,32 @@ likelihood_twins <- list(
     log_density = of_negbinomial_size,
     draw = function(eta, h) {
       rnbinom(nrow(eta), exp(eta[, 2]), mu = exp(eta[, 1]))
+    }
+  ),
+  gaussian_log_log_sd = likelihood_twin(
+    y = c(-3, 0, 1.5), size = c(1, 0.3, 7), latents = 2L,
+    log_density = function(y, a, b, size, h) dnorm(y, exp(a), exp(b) / sqrt(size), log = TRUE),
+    draw = function(eta, h) rnorm(nrow(eta), exp(eta[, 1]), exp(eta[, 2]))
+  ),
+  negbinomial_softplus_log_size = likelihood_twin(
+    y = c(0, 1, 7, 40), latents = 2L,
+    log_density = function(y, a, b, size, h) of_negbinomial_size(y, log_softplus(a), b, size),
+    draw = function(eta, h) rnbinom(nrow(eta), exp(eta[, 2]), mu = exp(log_softplus(eta[, 1])))
+  ),
+  gamma_softplus_log_shape = likelihood_twin(
+    y = c(0.02, 1, 40), size = c(1, 6, 0.4), latents = 2L,
+    log_density = function(y, a, b, size, h) {
+      dgamma(y, size * exp(b), size * exp(b - log_softplus(a)), log = TRUE)
+    },
+    draw = function(eta, h) {
+      pmax(rgamma(nrow(eta), exp(eta[, 2]), exp(eta[, 2] - log_softplus(eta[, 1]))), 1e-12)
+    }
+  ),
+  nbinom1_log_phi = likelihood_twin(
+    y = c(0, 1, 7, 40), latents = 2L,
+    log_density = of_nbinom1_phi,
+    draw = function(eta, h) {
+      rnbinom(nrow(eta), exp(eta[, 1] - eta[, 2]), mu = exp(eta[, 1]))
     }
   ),
   beta_log_precision = likelihood_twin(
@@ -402,6 +478,46 @@ likelihood_twins <- list(
     drawn_with = c(size = 1.7),
     draw = function(eta, h) rnbinom(length(eta), h, mu = exp(eta))
   ),
+  gaussian_log = likelihood_twin(
+    y = c(-3, 0, 1.5), size = c(1, 0.3, 7), parameters = list(variance = 0.7), response = eight$numbers,
+    log_density = function(y, eta, trials = 1, variance = 1) dnorm(y, exp(eta), sqrt(variance / trials), log = TRUE),
+    drawn_with = c(variance = 0.5),
+    draw = function(eta, h) rnorm(length(eta), exp(eta), sqrt(h))
+  ),
+  poisson_softplus = likelihood_twin(
+    y = c(0, 1, 7, 400), response = eight$counts,
+    log_density = function(y, eta, trials = 1) y * log_softplus(eta) - exp(log_softplus(eta)) - lgamma(y + 1),
+    draw = function(eta, h) rpois(length(eta), exp(log_softplus(eta)))
+  ),
+  negbinomial_softplus = likelihood_twin(
+    y = c(0, 1, 7, 400), parameters = list(size = 1.7), response = eight$counts,
+    log_density = function(y, eta, trials = 1, size = 1) {
+      reference_log_density$negbinomial(y, log_softplus(eta), trials, size)
+    },
+    drawn_with = c(size = 1.7),
+    draw = function(eta, h) rnbinom(length(eta), h, mu = exp(log_softplus(eta)))
+  ),
+  gamma_softplus = likelihood_twin(
+    y = c(0.002, 1, 40), size = c(1, 6, 0.4), parameters = list(shape = 2.3), response = eight$positive,
+    log_density = function(y, eta, trials = 1, shape = 1) {
+      reference_log_density$gamma(y, log_softplus(eta), trials, shape)
+    },
+    drawn_with = c(shape = 2.3),
+    draw = function(eta, h) rgamma(length(eta), h, h / exp(log_softplus(eta)))
+  ),
+  compois = likelihood_twin(
+    y = c(0, 1, 7, 40), parameters = list(nu = 0.7), response = eight$counts,
+    log_density = of_compois, drawn_with = c(nu = 1.4),
+    draw = function(eta, h) {
+      vapply(pmin(eta, 6), function(e) with(conway_maxwell(e, h[[1]]), sample(y, 1, prob = p)), 0)
+    }
+  ),
+  nbinom1 = likelihood_twin(
+    y = c(0, 1, 7, 400), parameters = list(phi = 1.7), response = eight$counts,
+    log_density = function(y, eta, trials = 1, phi = 1) of_nbinom1_phi(y, eta, log(phi), trials),
+    drawn_with = c(phi = 1.7),
+    draw = function(eta, h) rnbinom(length(eta), exp(eta) / h, mu = exp(eta))
+  ),
   gamma = likelihood_twin(
     y = c(0.002, 1, 40), size = c(1, 6, 0.4), parameters = list(shape = 2.3), response = eight$positive,
     log_density = function(y, eta, trials = 1, shape = 1) {
@@ -422,8 +538,8 @@ likelihood_twins <- list(
     }
   ),
   tweedie = likelihood_twin(
-    y = c(0, 0.02, 1, 40), size = c(3, 1, 0.4, 2), parameters = list(dispersion = 0.7),
-    constants = list(power = 1.5), response = eight$zeros,
+    y = c(0, 0.02, 1, 40), size = c(3, 1, 0.4, 2), parameters = list(dispersion = 0.7, power = 1.5),
+    response = eight$zeros,
     log_density = function(y, eta, trials = 1, dispersion = 1, power = 1.5) {
       dispersion <- dispersion / trials
       rate <- exp((2 - power) * eta) / ((2 - power) * dispersion)
@@ -437,8 +553,9 @@ likelihood_twins <- list(
         max(terms) + log(sum(exp(terms - max(terms))))
       }, 0)
     },
-    drawn_with = c(dispersion = 0.8),
+    drawn_with = c(dispersion = 0.8, power = 1.5),
     draw = function(eta, h) {
+      h <- h[[1]]  # the power is 1.5
       number <- rpois(length(eta), 2 * exp(eta / 2) / h)
       ifelse(number > 0, rgamma(length(eta), pmax(number, 1), 2 / (h * exp(eta / 2))), 0)
     }
@@ -615,6 +732,9 @@ likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectatio
     settings <- c(list(t1 = free), lapply(stats::setNames(nm = names(case$hyper)[-1]), function(name) {
       if (case$ordered) list(transform = "above", lower = 1e-8, upper = 1e3) else free
     }))
+  }
+  if ("power" %in% names(case$hyper)) {
+    settings <- c(settings, list(power = list(transform = "one_to_two", lower = 1.01, upper = 1.99)))
   }
   hyper <- c(prior$hyper, case$hyper)
   model <- new_model(y, prior$terms, hyper, "poisson", offset = numeric(n), settings = settings)

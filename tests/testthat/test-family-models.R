@@ -148,7 +148,7 @@ test_that("tweedie() is glm()'s with mgcv's family of that power", {
   x <- runif(400)
   d <- data.frame(x, y = likelihood_cases$tweedie$draw(0.5 + x, 0.8))
   theirs <- glm(y ~ x, mgcv::Tweedie(1.5, "log"), d, epsilon = 1e-12)
-  ours <- model_fit(y ~ x, d, tweedie(), prior = wide)
+  ours <- model_fit(y ~ x, d, tweedie(1.5), prior = wide)
   expect_same_coefficients(coef(ours), sd_of(ours), coef(theirs))
   dispersion <- ours$hyper$estimate[ours$hyper$name == "tweedie.dispersion"]
   expect_equal(dispersion, summary(theirs)$dispersion, tolerance = 0.1)

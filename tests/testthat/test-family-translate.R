@@ -81,9 +81,33 @@ test_that("families of mgcv are translated with what they hold", {
   expect_equal(expect_translated(mgcv::multinom(2), "categorical", "logit")$options$refcat, "0")
   foreign_refused(mgcv::nb(link = "sqrt"), "negbinomial\\(\\)")
   foreign_refused(mgcv::betar(link = "probit"), "beta_family\\(\\)")
-  foreign_refused(mgcv::tw(), "tweedie\\(power = 1.5\\)")
+  expect_translated(mgcv::tw(), "tweedie", "log", list(power = learn(1.5)))
+  expect_translated(mgcv::tw(theta = 1.6), "tweedie", "log", list(power = fixed(1.6)))
+  expect_translated(mgcv::Tweedie(1.3, "log"), "tweedie", "log", list(power = fixed(1.3)))
   foreign_refused(mgcv::ziP(), "zero_inflated\\(\\)")
   foreign_refused(mgcv::gaulss(), "sigma ~ x")
+})
+
+test_that("families of glmmTMB are translated", {
+  skip_if_not_installed("glmmTMB")
+  expect_translated(glmmTMB::nbinom1(), "nbinom1", "log")
+  expect_translated(glmmTMB::nbinom2(), "negbinomial", "log")
+  expect_translated(glmmTMB::tweedie(), "tweedie", "log")
+  expect_translated(glmmTMB::compois(), "compois", "log")
+  expect_translated(glmmTMB::betabinomial(), "beta_binomial", "logit")
+  expect_translated(glmmTMB::beta_family(), "beta_family", "logit")
+  foreign_refused(glmmTMB::genpois(), "no finite bound exists.*compois\\(\\)")
+  foreign_refused(structure(list(family = "com_poisson", link = "log"), class = "family"), "mu is not the mean")
+  foreign_refused(structure(list(family = "gen_extreme_value", link = "identity"), class = "family"), "no finite bound")
+})
+
+test_that("links without a finite bound are refused with the way round", {
+  foreign_refused(stats::poisson("identity"), "could turn negative.*poisson\\(\"log\"\\), or link = \"softplus\"")
+  foreign_refused(stats::poisson("sqrt"), "softplus")
+  foreign_refused(stats::Gamma("identity"), "softplus")
+  foreign_refused(stats::Gamma(), "could turn negative")
+  foreign_refused(stats::binomial("log"), "exceed 1.*avg_comparisons")
+  foreign_refused(stats::gaussian("inverse"), "pole")
 })
 
 test_that("MASS's negative binomial keeps its theta", {

@@ -109,12 +109,13 @@ test_that("priors are the densities that they are called, on the log scale", {
 test_that("the Jacobian of every transform is in the density and in its gradient", {
   prior <- list(type = "half_normal", sd = 1.4)
   transforms <- list(
-    log = list(exp, 0.7), identity = list(identity, 0.7), logit = list(plogis, -0.4), atanh = list(tanh, 0.6)
+    log = list(exp, 0.7), identity = list(identity, 0.7), logit = list(plogis, -0.4),
+    one_to_two = list(function(x) 1 + plogis(x), -0.4), atanh = list(tanh, 0.6)
   )
   for (name in names(transforms)) {
     backward <- transforms[[name]][[1]]
     at <- function(x) {
-      top <- c(log = 50, identity = 50, logit = 1 - 1e-9, atanh = 1 - 1e-9)[[name]]
+      top <- c(log = 50, identity = 50, logit = 1 - 1e-9, one_to_two = 2 - 1e-9, atanh = 1 - 1e-9)[[name]]
       probe_bound(prior_only_model(prior, name, backward(x), 1e-9, top), quiet_control(), "fixed_point", NULL)
     }
     x <- transforms[[name]][[2]]

@@ -2,7 +2,7 @@
 
 # Those that a plane of nodes serves: times and kinks have tests of their own.
 nested_types <- setdiff(names(two_predictor_densities), c(
-  "gaussian_log_sd", "student_log_scale", "laplace_log_scale", "tweedie_log_dispersion", "censored_gaussian_log_sd",
+  "gaussian_log_sd", "gaussian_log_log_sd", "student_log_scale", "laplace_log_scale", "tweedie_log_dispersion", "censored_gaussian_log_sd",
   "lognormal_log_sigma", "loglogistic_log_shape", "weibull_ph_log_shape"
 ))
 
@@ -16,10 +16,12 @@ sweep_of <- function(type, i, m, v, order = 2) {
 # The trapezium rule in two dimensions, with Hermite's polynomials for derivatives in means and variances. Where a
 # log density grows with exp(c |eta|) the sum reaches c sds times the sd further.
 plane_growth <- list(
+  gamma_softplus_log_shape = list(c(1, 0), c(0, 1)), negbinomial_softplus_log_size = list(c(0, 0), c(0, 1)),
   gamma_log_shape = list(c(1, 0), c(0, 1)), negbinomial_log_size = list(c(0, 1), c(0, 1)),
   beta_log_precision = list(c(0, 0), c(0, 1)), cumulative_logit_log_disc = list(c(0, 0), c(0, 1)),
   cumulative_probit_log_disc = list(c(0, 0), c(0, 2)), sequential_logit_log_disc = list(c(0, 0), c(0, 1)),
-  sequential_probit_log_disc = list(c(0, 0), c(0, 2)), adjacent_category_log_disc = list(c(0, 0), c(0, 1))
+  sequential_probit_log_disc = list(c(0, 0), c(0, 2)), adjacent_category_log_disc = list(c(0, 0), c(0, 1)),
+  nbinom1_log_phi = list(c(0, 1), c(0, 1))
 )
 brute_force <- function(type, i, m, v) {
   example <- likelihood_examples[[type]]
@@ -53,13 +55,16 @@ test_that("expectations and their slopes are sums over a plane", {
   }
 })
 
-with_forms <- c("gamma_log_shape", "negbinomial_log_size", "beta_log_precision", "beta_binomial_log_precision")
+with_forms <- c(
+  "gamma_log_shape", "negbinomial_log_size", "nbinom1_log_phi", "beta_log_precision", "beta_binomial_log_precision"
+)
 
 test_that("expectations of predicted shapes and precisions hold for wide posteriors and large parameters", {
   for_seeds(51:53, function(seed) {
     for (type in with_forms) {
       i <- sample(length(likelihood_examples[[type]]$y), 1)
-      widest <- if (type == "gamma_log_shape") 100 else 1e4
+      # an exponential of the first predictor has no finite mean beyond
+      widest <- if (type %in% c("gamma_log_shape", "nbinom1_log_phi")) 100 else 1e4
       for (most in list(c(30, 100), c(widest, 2))) {
         m <- c(runif(1, -4, 4), runif(1, -3, if (seed == 53) 14 else 5))
         v <- exp(runif(2, log(0.05), log(most)))
@@ -203,12 +208,16 @@ test_that("expectations of every kind of censored row are sums over a plane", {
 test_that("expectations with a kink or a series are integrals over the second predictor of exact ones", {
   z <- seq(-9, 9, by = 0.025)
   w <- 0.025 * dnorm(z)
-  check <- function(type, one, value, y, x, constants = list()) {
-    spec <- function(type, hyper) list(type = type, hyper = hyper, constants = constants)
-    ours <- probe_expectation(spec(type, list()), "quadrature", numeric(), y, 1, 1, x[1:2], x[3:4], 2, 1)
-    closed <- probe_expectation(spec(type, list()), "auto", numeric(), y, 1, 1, x[1:2], x[3:4], 2, 1)
+  check <- function(type, one, value, y, x, held = list()) {
+    spec <- function(type, names) {
+      list(type = type, hyper = as.list(stats::setNames(seq_along(names), names)), constants = list())
+    }
+    own <- as.numeric(held)
+    ours <- probe_expectation(spec(type, names(held)), "quadrature", own, y, 1, 1, x[1:2], x[3:4], 2, 1)
+    closed <- probe_expectation(spec(type, names(held)), "auto", own, y, 1, 1, x[1:2], x[3:4], 2, 1)
     given <- vapply(exp(x[2] + sqrt(x[4]) * z), function(p) {
-      e <- probe_expectation(spec(one, stats::setNames(list(1L), value)), "closed_form", p, y, 1, 1, x[1], x[3], 1, 1)
+      all <- c(value, names(held))
+      e <- probe_expectation(spec(one, all), "closed_form", c(p, own), y, 1, 1, x[1], x[3], 1, 1)
       c(e$value, e$d_m, e$d_v)
     }, numeric(3))
     f <- given[1, ]

@@ -82,7 +82,7 @@ test_that("weights divide the dispersion in the exponential dispersion families,
   for (name in names(family_types)) {
     family <- as_galvi_family(family_for(name))
     expect_identical(weights_divide(family), name %in% dividing)
-    for (likelihood in family_type(family)$with_predictors) {
+    for (likelihood in unlist(family_type(family)$with_predictors)) {
       expect_identical(fact(likelihood_facts(), likelihood, "divides_dispersion"), name %in% dividing)
     }
     # the likelihoods of Surv() responses
