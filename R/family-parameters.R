@@ -15,6 +15,11 @@ positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, s
   )
 }
 
+# One number of any sign, as positive(). weak: the prior that its posterior has where none is typed.
+signed <- function(range, weak, default = NULL) {
+  list(range = range, weak = weak, default = default, check = check_signed, add = add_signed)
+}
+
 # Increasing numbers between the levels of an ordered response. start: function(response, family).
 in_order <- function(start) list(start = start, check = check_in_order, add = add_in_order)
 
@@ -24,6 +29,21 @@ check_positive <- function(parameter, value, name) {
   as_parameter(
     value, name, zero_ok = parameter$zero_ok, variance = parameter$variance, sd = parameter$sd, what = "family"
   )
+}
+
+check_signed <- function(parameter, value, name) signed_parameter(value, name)
+
+# What the user gave for such a number -> list(value, learned, prior); of a prior the value is NULL.
+signed_parameter <- function(x, name) {
+  if (is_normal(x) && is.numeric(x$sd) && is.finite(x$sd)) return(list(learned = TRUE, prior = unclass(x)))
+  value <- if (is_fixed(x) || is_learned(x)) x$value else x
+  if (is.numeric(value) && length(value) == 1L && is.finite(value)) {
+    return(list(value = as.numeric(value), learned = !is_fixed(x), prior = NULL))
+  }
+  stop_galvi("family", sprintf(
+    "`%s` must be a number to start from, fixed() of a number, or normal() with a number as sd, not %s.", name,
+    if (is_value(x)) format(x) else describe(x)
+  ))
 }
 
 check_in_order <- function(parameter, value, name) {
@@ -84,6 +104,18 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   registry$add(
     family$family, name, value, range$lower, range$upper, family = parameter$also, sd = parameter$sd,
     weak = weak_noise(range$start, parameter)
+  )
+}
+
+add_signed <- function(parameter, name, family, response, registry, held) {
+  given <- family$parameters[[name]]
+  if (is.null(given) && held) given <- parameter$default
+  range <- parameter$range(response$modelled, row_counts(response$weights))
+  value <- signed_parameter(if (is.null(given)) range$start else given, name)
+  if (is.null(value$value)) value$value <- range$start
+  registry$add(
+    family$family, name, value, range$lower, range$upper, "identity", family = character(),
+    weak = unclass(parameter$weak), signed = TRUE
   )
 }
 
@@ -157,6 +189,36 @@ noise_variance <- function(y, weights) {
 spread_start <- function(y, weights) {
   spread <- robust_spread(y, weights)
   list(start = spread / sqrt(2), lower = 1e-4 * spread, upper = 1e2 * spread)
+}
+
+# Half of the variance is attributed to the noise, which is as skewed as the response, but at least a little and not
+# more than possible: beta^3 is half the third moment, and sigma^2 the variance without beta^2.
+exgaussian_start <- function(y, weights) {
+  skewness <- clamp(weighted_skewness(y, weights), 0.1, 1.6)
+  sd <- sqrt(response_variance(y, weights) / 2)
+  beta <- sd * (skewness / 2)^(1 / 3)
+  around <- function(start) list(start = start, lower = 1e-4 * sd, upper = 1e2 * sd)
+  list(sigma = around(sqrt(sd^2 - beta^2)), beta = around(beta))
+}
+
+sd_start <- function(y, weights) {
+  sd <- sqrt(response_variance(y, weights))
+  list(start = sd / sqrt(2), lower = 1e-4 * sd, upper = 1e2 * sd)
+}
+
+# With delta = alpha / sqrt(1 + alpha^2) and m = delta sqrt(2 / pi) the skewness is (4 - pi) / 2 (m^2 / (1 - m^2))^1.5. The
+# slope of the likelihood vanishes at alpha = 0.
+skewness_start <- function(y, weights) {
+  skewness <- weighted_skewness(y, weights)
+  ratio <- (2 * clamp(abs(skewness), 0.05, 0.9) / (4 - pi))^(2 / 3)
+  delta <- sqrt(pi / 2 * ratio / (1 + ratio))
+  alpha <- if (skewness < 0) -delta else delta
+  list(start = alpha / sqrt(1 - delta^2), lower = -50, upper = 50)
+}
+
+weighted_skewness <- function(y, weights) {
+  v <- weighted_variance(y, weights)
+  if (v > 0) weighted_mean(((y - weighted_mean(y, weights)) / sqrt(v))^3, weights) else 0
 }
 
 df_start <- function(y, weights) list(start = 4, lower = 0.1, upper = 1e3)

@@ -111,6 +111,8 @@ family_translations <- list(
   list(pattern = "^cumulative$", family = "cumulative", carry = carry_flexible),
   list(pattern = "^scaled t|^scat$|^student$|^t$", family = "student", carry = carry_student),
   list(pattern = "^beta regression|^beta$|^betar$", family = "beta_family", carry = carry_precision),
+  list(pattern = "^exgaussian$|^exgauss$|^exGAUS$", family = "exgaussian", link = "identity"),
+  list(pattern = "^skew.?normal$", family = "skew_normal", link = "identity"),
   list(pattern = "^categorical$", family = "categorical", carry = function(x) list(refcat = x$refcat)),
   # its classes are 0, 1, ..., and 0 is the reference
   list(pattern = "^normal$|^NO$|^gaussianff$|^uninormal$", family = "gaussian", link = "identity"),
@@ -141,7 +143,7 @@ refused_families <- c(
   "^gaulss$" = "its standard deviation has a formula, so write list(y ~ x, sigma ~ x) and use gaussian()",
   "^nbinom1$" = "its variance is a multiple of the mean; use negbinomial(), whose variance is mean + mean^2 / size",
   "^neg_?binomial_?1$|^NBII$" = "its variance is a multiple of the mean; use negbinomial()",
-  "^skew.?normal$|^exgaussian$|^gen_extreme|^sst$|^SN1?$" =
+  "^gen_extreme|^sst$|^SN1?$" =
     "galvi does not have its likelihood; use student() for outliers, or custom_family()",
   "^shifted_lognormal$|^wiener$" = "galvi does not have its likelihood; use lognormal()",
   "^ordbeta$|^zero_inflated_beta|^zi_beta" = paste(

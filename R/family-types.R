@@ -122,6 +122,26 @@ family_types <- lapply(c(list(
     scale = robust_scale, robust = TRUE, location = "quantile",
     sigma = function(parameters) parameters$scale
   ),
+  exgaussian = list(
+    links = c(identity = "exgaussian"), response = number_response, example = c(0, 1, 1),
+    parameters = list(
+      sigma = positive(function(y, weights) exgaussian_start(y, weights)$sigma, default = 1, sd = TRUE),
+      beta = positive(function(y, weights) exgaussian_start(y, weights)$beta, default = 1, sd = TRUE)
+    ),
+    sigma = function(parameters) parameters$sigma,
+    dpars = list(sigma = parameter("log", "sigma"), beta = parameter("log", "beta")),
+    with_predictors = c(sigma = "exgaussian_log_sigma", `sigma beta` = "exgaussian_log_sigma_log_beta")
+  ),
+  skew_normal = list(
+    links = c(identity = "skew_normal"), response = number_response, example = c(0, 1, 1),
+    parameters = list(
+      sigma = positive(sd_start, default = 1, sd = TRUE),
+      alpha = signed(skewness_start, weak = new_value("normal", mean = 0, sd = 10), default = 1)
+    ),
+    sigma = function(parameters) parameters$sigma,
+    dpars = list(sigma = parameter("log", "sigma"), alpha = parameter("identity", "alpha")),
+    with_predictors = c(sigma = "skew_normal_log_sigma", `sigma alpha` = "skew_normal_log_sigma_alpha")
+  ),
   von_mises = list(
     links = c(identity = "von_mises"), response = angle_response, example = c(0, 1, -1),
     parameters = list(kappa = positive(concentration_start, default = 1)), scale = angle_scale, angle = TRUE,
@@ -292,6 +312,18 @@ laplace <- function(scale = 1) own_family("laplace", scale = if (!missing(scale)
 #' @export
 asymmetric_laplace <- function(quantile = 0.5, scale = 1) {
   own_family("asymmetric_laplace", quantile = quantile, scale = if (!missing(scale)) scale)
+}
+
+#' @rdname galvi_family
+#' @export
+exgaussian <- function(sigma = 1, beta = 1) {
+  own_family("exgaussian", sigma = if (!missing(sigma)) sigma, beta = if (!missing(beta)) beta)
+}
+
+#' @rdname galvi_family
+#' @export
+skew_normal <- function(sigma = 1, alpha = 1) {
+  own_family("skew_normal", sigma = if (!missing(sigma)) sigma, alpha = if (!missing(alpha)) alpha)
 }
 
 #' @rdname galvi_family

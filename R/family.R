@@ -18,6 +18,8 @@
 #' | `student` | identity | with outliers | eta + scale * t(df) | `df` (fixed at 4), `scale` |
 #' | `laplace` | identity | with outliers | median eta | `scale` = mean absolute deviation |
 #' | `asymmetric_laplace` | identity | any number | eta is the `quantile` of y | `scale` |
+#' | `exgaussian` | identity | any number, as reaction times | mean eta, normal noise plus an exponential delay | `sigma`, `beta` |
+#' | `skew_normal` | identity | any number, skewed | mean eta, standard deviation `sigma` | `sigma`, `alpha` |
 #' | `stochastic_volatility` | log | noise around 0 | mean 0, variance exp(eta) | |
 #' | `von_mises` | identity | angles in radians, from -pi to pi | mean direction eta | `kappa` |
 #' | *Counts and successes* | | | | |
@@ -68,7 +70,7 @@
 #' and a prior such as [log_normal()] makes the estimate a posterior mode:
 #' `galvi_family("gaussian", variance = fixed(0.25))`, `negbinomial(size = log_normal(0, 1))`. The degrees of freedom of
 #' `student` are fixed at 4 unless you give a number or a prior. `variance = fixed(0)` is interpolation without noise.
-#' `quantile` and `power` are fixed numbers.
+#' `quantile` and `power` are fixed numbers. `alpha` of `skew_normal` may have any sign and takes `normal()` as its prior.
 #'
 #' With `hyper = "fixed"` in [galvi()], a parameter that is not given has the value shown under Usage; `variance`,
 #' `shape` of `Gamma`, `dispersion` and `thresholds` have their starting values.
@@ -128,6 +130,10 @@
 #'   of n trials of `beta_binomial` n m (1 - m) (1 + (n - 1) / (1 + precision)).
 #' @param dispersion Dispersion, positive: with mean m, the variance of `tweedie` is dispersion m^power.
 #' @param power Power of the mean in the variance of `tweedie`, above 1 and below 2. Fixed.
+#' @param sigma Standard deviation, positive: of `exgaussian` that of its normal part, of `skew_normal` that of y.
+#' @param beta Mean of the exponential part of `exgaussian`, positive. eta is the mean of y, so that the normal part has
+#'   the mean eta - beta, and the variance of y is sigma^2 + beta^2.
+#' @param alpha Skewness parameter of `skew_normal`: 0 for the normal distribution, positive for a long right tail.
 #' @param quantile Which quantile of y is modelled: its probability, above 0 and below 1. Fixed.
 #' @param kappa Concentration of `von_mises`, positive: near 0 angles are uniform, and for large values their standard
 #'   deviation is about 1 / sqrt(kappa).
@@ -345,6 +351,9 @@ refuse_link <- function(name, link, links) {
 #' | `student` | `sigma`, the scale; `nu`, the degrees of freedom | log |
 #' | `laplace` | `sigma`, the scale | log |
 #' | `lognormal` | `sigma`, the standard deviation of log(y) | log |
+#' | `exgaussian` | `sigma`, the standard deviation of the normal part; `beta`, the mean of the exponential part | log |
+#' | `skew_normal` | `sigma`, the standard deviation | log |
+#' | `skew_normal` | `alpha`, the skewness parameter | identity |
 #' | `negbinomial` | `shape`, the size | log |
 #' | `Gamma`, `loglogistic`, `weibull(form = "ph")` | `shape` | log |
 #' | `inverse.gaussian` | `phi`, the inverse of the dispersion | log |
@@ -354,8 +363,8 @@ refuse_link <- function(name, link, links) {
 #' | `hurdle` | `hu`, the probability of a zero | logit |
 #' | `zero_inflated`, `hurdle` | also the parameter of `negbinomial`, `Gamma` and `lognormal` | log |
 #'
-#' Without a formula a parameter is one estimated number; `zi` and `hu` then have an intercept, as has `sigma` of
-#' `student` if `nu` has a formula. `gaussian`, `lognormal`, `loglogistic` and `weibull(form = "ph")` also take censored
+#' Without a formula a parameter is one estimated number; `zi` and `hu` then have an intercept, as has `sigma` if
+#' only `nu` of `student`, `beta` of `exgaussian` or `alpha` of `skew_normal` has a formula. `gaussian`, `lognormal`, `loglogistic` and `weibull(form = "ph")` also take censored
 #' responses with two linear predictors.
 #'
 #' Names of coefficients of such a linear predictor begin with `sigma_`, as in brms, and names of its terms and
@@ -416,6 +425,9 @@ NULL
 #'   log(pi df scale^2) / 2`
 #' * `laplace`: `-|y - eta| / scale - log(2 scale)`
 #' * `asymmetric_laplace`: `-r (quantile - (r < 0)) + log(quantile (1 - quantile) / scale)` with r = (y - eta) / scale
+#' * `exgaussian`: `sigma^2 / (2 beta^2) - r / beta + log Phi(r / sigma - sigma / beta) - log beta` with r = y - eta + beta
+#' * `skew_normal`: `log 2 - log omega + log phi(z) + log Phi(alpha z)` with the normal density phi, z = (y - eta) / omega
+#'   + m, m = alpha sqrt(2 / pi) / sqrt(1 + alpha^2) and omega = sigma / sqrt(1 - m^2)
 #' * `von_mises`: `kappa cos(y - eta) - log(2 pi I_0(kappa))` with the modified Bessel function I_0
 #' * `stochastic_volatility`: `-(eta + y^2 exp(-eta) + log(2 pi)) / 2`
 #' * `poisson`: `y eta - exp(eta) - log y!`

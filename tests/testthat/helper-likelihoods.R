@@ -79,7 +79,28 @@ hurdle_of_two <- function(log_f, discrete = TRUE) {
   }
 }
 
+# Normal noise plus an exponential delay, of mean a, with the digits of log Phi; and the skew normal of mean a and sd s.
+of_exgaussian <- function(y, a, sigma, beta) {
+  r <- y - a + beta
+  z <- r / sigma
+  u <- z - sigma / beta
+  mills <- pnorm(u, log.p = TRUE) + u^2 / 2  # of u < 0 without what cancels
+  -log(beta) + ifelse(u < 0, mills - z^2 / 2, sigma^2 / (2 * beta^2) - r / beta + pnorm(u, log.p = TRUE))
+}
+of_skew_normal <- function(y, a, sigma, alpha) {
+  shift <- sqrt(2 / pi) * alpha / sqrt(1 + alpha^2)
+  scale <- sqrt(1 - shift^2)
+  z <- (y - a) * scale / sigma + shift
+  log(2 * scale / sigma) + dnorm(z, log = TRUE) + pnorm(alpha * z, log.p = TRUE)
+}
+
 # ---- how responses are drawn ----
+
+draw_skew_normal <- function(mean, sigma, alpha) {
+  delta <- alpha / sqrt(1 + alpha^2)
+  z <- delta * abs(rnorm(length(mean))) + sqrt(1 - delta^2) * rnorm(length(mean))
+  mean + sigma * (z - sqrt(2 / pi) * delta) / sqrt(1 - 2 / pi * delta^2)
+}
 
 draw_class <- function(P) apply(P, 1, function(p) sample(length(p), 1, prob = p)) - 1
 
@@ -156,6 +177,30 @@ likelihood_twins <- list(
     draw = function(eta, h) {
       eta[, 1] + exp(eta[, 2]) * rexp(nrow(eta)) * sample(c(-1, 1), nrow(eta), TRUE)
     }
+  ),
+  exgaussian_log_sigma = likelihood_twin(
+    y = c(0.1, -2.5, 4), parameters = list(beta = 1.3), latents = 2L,
+    log_density = function(y, a, b, size, h) of_exgaussian(y, a, exp(b), h),
+    drawn_with = c(beta = 1.3),
+    draw = function(eta, h) rnorm(nrow(eta), eta[, 1] - h, exp(eta[, 2])) + rexp(nrow(eta), 1 / h)
+  ),
+  exgaussian_log_sigma_log_beta = likelihood_twin(
+    y = c(0.1, -2.5, 4), latents = 3L,
+    log_density = function(y, a, b, c, size, h) of_exgaussian(y, a, exp(b), exp(c)),
+    draw = function(eta, h) {
+      rnorm(nrow(eta), eta[, 1] - exp(eta[, 3]), exp(eta[, 2])) + rexp(nrow(eta), exp(-eta[, 3]))
+    }
+  ),
+  skew_normal_log_sigma = likelihood_twin(
+    y = c(0.1, -2.5, 4), parameters = list(alpha = 2.5), latents = 2L,
+    log_density = function(y, a, b, size, h) of_skew_normal(y, a, exp(b), h),
+    drawn_with = c(alpha = 2.5),
+    draw = function(eta, h) draw_skew_normal(eta[, 1], exp(eta[, 2]), h)
+  ),
+  skew_normal_log_sigma_alpha = likelihood_twin(
+    y = c(0.1, -2.5, 4), latents = 3L,
+    log_density = function(y, a, b, c, size, h) of_skew_normal(y, a, exp(b), c),
+    draw = function(eta, h) draw_skew_normal(eta[, 1], exp(eta[, 2]), 2 + eta[, 3])
   ),
   inverse_gaussian_log_shape = likelihood_twin(
     y = c(0.02, 1, 40), size = c(1, 6, 0.4), latents = 2L,
@@ -480,6 +525,18 @@ likelihood_twins <- list(
     draw = function(eta, h) {
       eta + h * (rexp(length(eta)) / 0.3 - rexp(length(eta)) / 0.7)
     }
+  ),
+  exgaussian = likelihood_twin(
+    y = c(0.1, -2.5, 4), parameters = list(sigma = 0.7, beta = 1.3), response = eight$numbers,
+    log_density = function(y, eta, trials = 1, sigma = 1, beta = 1) of_exgaussian(y, eta, sigma, beta),
+    drawn_with = c(sigma = 0.6, beta = 1.2),
+    draw = function(eta, h) rnorm(length(eta), eta - h[["beta"]], h[["sigma"]]) + rexp(length(eta), 1 / h[["beta"]])
+  ),
+  skew_normal = likelihood_twin(
+    y = c(0.1, -2.5, 4), parameters = list(sigma = 0.7, alpha = -2.5), response = eight$numbers,
+    log_density = function(y, eta, trials = 1, sigma = 1, alpha = 1) of_skew_normal(y, eta, sigma, alpha),
+    drawn_with = c(sigma = 0.6, alpha = 3),
+    draw = function(eta, h) draw_skew_normal(eta, h[["sigma"]], h[["alpha"]])
   ),
   von_mises = likelihood_twin(
     y = c(-3, 0.4, 2), parameters = list(kappa = 2.3), response = eight$angles,
