@@ -20,8 +20,16 @@ signed <- function(range, weak, default = NULL) {
   list(range = range, weak = weak, default = default, check = check_signed, add = add_signed)
 }
 
-# Increasing numbers between the levels of an ordered response. start: function(response, family).
-in_order <- function(start) list(start = start, check = check_in_order, add = add_in_order)
+# Increasing numbers, such as those between the levels of an ordered response. start: function(response, family);
+# labels(response): their names.
+in_order <- function(start, labels = between_levels) {
+  list(start = start, labels = labels, check = check_in_order, add = add_in_order)
+}
+
+between_levels <- function(response) {
+  levels <- response$levels
+  paste(levels[-length(levels)], levels[-1L], sep = "|")
+}
 
 # ---- checks, when the family is made ----
 
@@ -128,17 +136,18 @@ weak_noise <- function(start, parameter) {
 # The first number has no constraint; the others are learned as distances from the previous one, so they stay ordered.
 add_in_order <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
-  levels <- response$levels
-  count <- length(levels) - 1L
+  labels <- parameter$labels(response)
+  count <- length(labels)
   values <- if (is.null(given)) parameter$start(response, family) else plain_numbers(given)
   if (length(values) != count) {
+    levels <- response$levels
     stop_galvi("family", sprintf(
-      "`%s` of the %s family must be %d number%s for the %d levels of the response (%s), not %d.", name,
-      family$family, count, if (count > 1L) "s" else "", length(levels), quote_names(levels, "\"", 6L),
-      length(values)
+      "`%s` of the %s family must be %d number%s%s, not %d.", name, family$family, count, if (count > 1L) "s" else "",
+      if (length(levels)) {
+        sprintf(" for the %d levels of the response (%s)", length(levels), quote_names(levels, "\"", 6L))
+      } else "", length(values)
     ))
   }
-  labels <- paste(levels[-length(levels)], levels[-1L], sep = "|")
   vapply(seq_len(count), function(j) {
     value <- list(value = values[j], learned = !is_fixed(given), prior = NULL)
     if (j == 1L) return(registry$add(family$family, labels[j], value, -1e3, 1e3, "identity", family = name))
@@ -279,6 +288,12 @@ precision_start <- function(y, weights) {
   list(start = clamp(mean * (1 - mean) / noise - 1, 0.5, 1e3), lower = 1e-3, upper = 1e6)
 }
 
+# From the proportions between 0 and 1.
+inner_precision_start <- function(y, weights) {
+  inside <- y > 0 & y < 1
+  if (any(inside)) precision_start(y[inside], weights[inside]) else list(start = 1, lower = 1e-3, upper = 1e6)
+}
+
 # y: proportions; the numbers of trials are not known here.
 binomial_precision_start <- function(y, weights) list(start = 10, lower = 1e-3, upper = 1e6)
 
@@ -293,6 +308,12 @@ clamp <- function(x, lower, upper) min(max(x, lower), upper)
 threshold_starts <- function(response, family) {
   rows <- class_weights(response$y, response$levels, response$weights)
   family$linkfun(cumsum(rows)[-length(rows)] / sum(rows))
+}
+
+# The cuts for which a model without terms gives the observed shares of zeros and ones, a little of each assumed.
+cut_starts <- function(response, family) {
+  share <- function(end) (sum(response$weights[response$y == end]) + 0.5) / (sum(response$weights) + 1.5)
+  stats::qlogis(c(share(0), 1 - share(1)))
 }
 
 # ---- options ----

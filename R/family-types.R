@@ -82,7 +82,7 @@ zero_families <- function() {
 # values, see parameter(). with_predictors: the core's likelihood for each set of them that may, named by the set;
 # censored_with: that of survival objects. no_predictor: parameters that cannot have one although users may expect it,
 # and why.
-# point: a response with positive probability in an otherwise continuous distribution.
+# point: the responses with positive probability in an otherwise continuous distribution.
 # censored: as links, the core's likelihoods for survival objects; empty where these are refused.
 # The entry of a custom family is made by custom_type() and has functions(y), the R functions of its likelihood.
 family_types <- lapply(c(list(
@@ -219,6 +219,22 @@ family_types <- lapply(c(list(
     dpars = list(phi = parameter("log", "precision")),
     with_predictors = c(phi = "beta_log_precision")
   ),
+  ordbeta = list(
+    links = c(logit = "ordbeta"), response = unit_response, example = c(0, 0.5, 1),
+    parameters = list(
+      cuts = in_order(cut_starts, labels = function(response) c("cutzero", "cutone")),
+      phi = positive(inner_precision_start, default = 1)
+    ), point = c(0, 1),
+    dpars = list(phi = parameter("log", "phi")), with_predictors = c(phi = "ordbeta_log_phi")
+  ),
+  zero_one_inflated_beta = list(
+    links = c(logit = "zero_one_inflated_beta"), response = unit_response, example = c(0, 0.5, 1),
+    parameters = list(phi = positive(inner_precision_start, default = 1)), point = c(0, 1),
+    dpars = list(
+      phi = parameter("log", "phi"), zoi = parameter("logit", always = TRUE), coi = parameter("logit", always = TRUE)
+    ),
+    with_predictors = c(`zoi coi` = "zero_one_inflated_beta", `phi zoi coi` = "zero_one_inflated_beta_log_phi")
+  ),
   beta_binomial = list(
     links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1),
     parameters = list(precision = positive(binomial_precision_start, default = 1, also = "phi")),
@@ -353,6 +369,14 @@ exponential <- function() own_family("exponential")
 beta_family <- function(precision = 1) {
   own_family("beta_family", precision = if (!missing(precision)) precision)
 }
+
+#' @rdname galvi_family
+#' @export
+ordbeta <- function(phi = 1, cuts = NULL) own_family("ordbeta", phi = if (!missing(phi)) phi, cuts = cuts)
+
+#' @rdname galvi_family
+#' @export
+zero_one_inflated_beta <- function(phi = 1) own_family("zero_one_inflated_beta", phi = if (!missing(phi)) phi)
 
 #' @rdname galvi_family
 #' @export

@@ -137,7 +137,7 @@ class BetaResponse : public Likelihood {
 
 class Beta final : public BetaResponse {
  public:
-  explicit Beta(const LikelihoodSpec& spec) : parameter_(spec, "precision") {}
+  explicit Beta(const LikelihoodSpec& spec, const char* name = "precision") : parameter_(spec, name) {}
   void update(const ConstVectorRef& hyper) override {
     const double precision = parameter_.read(hyper);
     set_precision(precision, std::log(precision));

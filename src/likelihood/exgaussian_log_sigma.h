@@ -25,16 +25,13 @@ class ExGaussianLogSigma final : public LogParameter<ExGaussian> {
     const double beta = prototype_.beta();
     ExGaussian::with_parameters(rows, eta, sigma, RowArray::Constant(rows.size(), beta), std::log(beta), out);
   }
-  // At s + i t, u = (A - B) cos t - i (A + B) sin t with A = r exp(-s), B = exp(s) / beta, A B = r / beta. The zeros of
-  // Phi, the nearest of which is at 1.9 + 2.8i and the others of which approach the diagonal, are near the real line
-  // where A and B are large and nearly equal.
+  // At s + i t, u is at a zero z of Phi for r = z sigma exp(i t) + sigma^2 / beta exp(2 i t), which is real for small t
+  // where sigma / beta is large. There r is about sigma^2 / beta, so that the residual limits sigma.
   Nesting nesting(const Datum& datum, const double* mean, const double* variance) const override {
-    constexpr double square = 1.916 * 1.916;
-    const Reach log_sigma(mean[1], variance[1], 2.0);
-    const double beta = prototype_.beta(), r = Reach(mean[0], variance[0]).distance(datum.y) + beta;
-    const double most_a = r * std::exp(-log_sigma.low), most_b = std::exp(log_sigma.high) / beta;
-    const double product = std::min({r / beta, most_a * (most_a + 2.0), most_b * (most_b + 2.0)});
-    return {1, {phi_zero_angle(std::sqrt(square + 4.0 * product)), 2.0}};
+    const double beta = prototype_.beta();
+    const ResidualReach residual(datum.y, mean[0], variance[0]);
+    const double sigma = std::min(ScaleReach(mean[1], variance[1]).high, std::sqrt((residual.most + beta) * beta));
+    return {1, {phi_zero_angle(phi_zero_im * sigma + residual.free, sigma * (phi_zero_re + 2.0 * sigma / beta)), 2.0}};
   }
   double last_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
@@ -57,13 +54,14 @@ class ExGaussianLogSigmaLogBeta final : public PredictedParameter {
     exp_each(beta);
     ExGaussian::with_parameters(rows, eta, sigma, beta, log_beta, out);
   }
-  // At log beta + i t, u = (y - eta_1) / sigma + (P - 1 / P) cos t + i (P + 1 / P) sin t with P = beta / sigma. P or 1 / P
-  // is large at a zero of Phi only where (y - eta_1) / sigma is.
+  // At log beta + i t, u is at a zero z of Phi for y - eta_1 = z sigma - beta exp(i t) + sigma^2 / beta exp(-i t), which is
+  // real for small t where beta / sigma or sigma / beta is large, and eta_1 then far from y.
   Nesting nesting(const Datum& datum, const double* mean, const double* variance) const override {
-    const Reach log_sigma(mean[1], variance[1], 2.0), log_beta(mean[2], variance[2], 2.0);
-    const double most = std::exp(std::max(log_beta.high - log_sigma.low, log_sigma.high - log_beta.low));
-    const double residual = Reach(mean[0], variance[0]).distance(datum.y) * std::exp(-log_sigma.low);
-    return {2, {phi_zero_angle(std::min(most, residual) + 2.0), 2.0}};
+    const ScaleReach sigma(mean[1], variance[1]), beta(mean[2], variance[2]);
+    const ResidualReach residual(datum.y, mean[0], variance[0]);
+    const double most = std::max(beta.high, sigma.high / beta.low * sigma.high);
+    const double length = std::min(most, residual.most) + phi_zero_re * sigma.low;
+    return {2, {phi_zero_angle(phi_zero_im * sigma.low + residual.free, length), 2.0}};
   }
   double last_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));

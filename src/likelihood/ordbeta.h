@@ -101,7 +101,7 @@ class OrderedBeta : public Likelihood {
 /// Cuts and precision are learned numbers.
 class OrdBeta final : public OrderedBeta<Beta> {
  public:
-  explicit OrdBeta(const LikelihoodSpec& spec) : OrderedBeta<Beta>(CumulativeLogit(spec, "cuts"), Beta(spec)) {}
+  explicit OrdBeta(const LikelihoodSpec& spec) : OrderedBeta<Beta>(CumulativeLogit(spec, "cuts"), Beta(spec, "phi")) {}
   void update(const ConstVectorRef& hyper) override {
     cells_.update(hyper);
     inside_.update(hyper);
@@ -114,10 +114,10 @@ class OrdBeta final : public OrderedBeta<Beta> {
 };
 
 /// The log precision has a linear predictor of its own.
-class OrdBetaLogPrecision final : public PredictedParameter {
+class OrdBetaLogPhi final : public PredictedParameter {
  public:
   using Known = OrderedBeta<BetaKnownPrecision>;
-  explicit OrdBetaLogPrecision(const LikelihoodSpec& spec) : cells_(spec, "cuts") {}
+  explicit OrdBetaLogPhi(const LikelihoodSpec& spec) : cells_(spec, "cuts") {}
   void update(const ConstVectorRef& hyper) override { cells_.update(hyper); }
   bool has_hyper() const override { return true; }
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {

@@ -29,24 +29,26 @@ class SkewNormalLogSigma final : public LogParameter<SkewNormal> {
     log_normal_cdf_each(tail);
     out = log_2 - log_sqrt_2pi + std::log(shape.scale) - s - 0.5 * z.square() + tail;
   }
-  // At s + i t, alpha z = A (cos t - i sin t) + alpha shift, where A is a residual times exp(-s): near a zero of Phi if
-  // both are large and of different signs.
-  Nesting nesting(const Datum& datum, const double* mean, const double* variance) const override {
-    const SkewShape& shape = prototype_.shape();
-    const double residual =
-        Reach(mean[0], variance[0]).distance(datum.y) * std::exp(-Reach(mean[1], variance[1], 2.0).low);
-    const double most = std::fabs(shape.alpha) * shape.scale * residual;
-    return {1, {phi_zero_angle(std::min(most, shape.alpha * shape.shift)), 2.0}};
+  // At s + i t the argument of Phi is A exp(-i t) + alpha shift, where A is a residual times exp(-s): at a zero of Phi for a
+  // small t if both are large and of different signs.
+  Nesting nesting(const Datum&, const double*, const double*) const override {
+    return {1, {angle(), 2.0}};
   }
   // The density grows there.
   double width(const double* /*mean*/) const override {
-    return phi_zero_angle(prototype_.shape().alpha * prototype_.shape().shift);
+    return angle();
   }
   double last_of(const Datum& datum, double mean, double variance) const override {
     return std::log(std::hypot(datum.y - mean, std::sqrt(variance)));
   }
   NoiseForm noise_form() const override { return NoiseForm::square; }
   bool concave_in_each() const override { return false; }
+
+ private:
+  double angle() const {
+    const SkewShape& shape = prototype_.shape();
+    return phi_zero_angle(phi_zero_im, shape.alpha * shape.shift - phi_zero_re);
+  }
 };
 
 /// The same with alpha = eta_3.
@@ -59,10 +61,10 @@ class SkewNormalLogSigmaAlpha final : public PredictedParameter {
   // delta is singular where alpha is i. The zeros of Phi are at multiples of 1.9 + 2.8i, by the residual in sds, so that
   // they leave a cone around the real line.
   Nesting nesting(const Datum& datum, const double* mean, const double* variance) const override {
-    constexpr double of_delta = 0.9, of_mean = 1.3;
+    constexpr double of_delta = 0.9, of_mean = 1.3, least = 1e-3;
     const double residual =
-        Reach(mean[0], variance[0]).distance(datum.y) * std::exp(-Reach(mean[1], variance[1], 2.0).low);
-    return {2, {std::min(of_delta, 2.8 / (residual + of_mean)), 0.0}};
+        ResidualReach(datum.y, mean[0], variance[0]).most / ScaleReach(mean[1], variance[1]).low;
+    return {2, {std::clamp(phi_zero_im / (residual + of_mean), least, of_delta), 0.0}};
   }
   // A single response does not determine the skewness.
   double last_of(const Datum&, double, double) const override { return 1.0; }
