@@ -25,11 +25,26 @@ share <- function(transform, start, lower, upper) {
 
 is_share <- function(parameter) identical(parameter$check, check_share)
 
-# Increasing numbers between the levels of an ordered response. start: function(response, family).
-in_order <- function(start) list(start = start, in_order = TRUE, check = check_numbers, add = add_numbers)
+# One number of any sign, as positive(). weak: the prior that its posterior has where none is typed.
+signed <- function(range, weak, default = NULL) {
+  list(range = range, weak = weak, default = default, check = check_signed, add = add_signed)
+}
+
+# Increasing numbers, such as those between the levels of an ordered response. start: function(response, family);
+# labels(response): their names.
+in_order <- function(start, labels = between_levels) {
+  list(start = start, labels = labels, in_order = TRUE, check = check_numbers, add = add_numbers)
+}
 
 # The same in any order.
-free_numbers <- function(start) list(start = start, in_order = FALSE, check = check_numbers, add = add_numbers)
+free_numbers <- function(start, labels = between_levels) {
+  list(start = start, labels = labels, in_order = FALSE, check = check_numbers, add = add_numbers)
+}
+
+between_levels <- function(response) {
+  levels <- response$levels
+  paste(levels[-length(levels)], levels[-1L], sep = "|")
+}
 
 # ---- checks, when the family is made ----
 
@@ -40,6 +55,21 @@ check_positive <- function(parameter, value, name) {
 }
 
 check_share <- function(parameter, value, name) as_share(value, name, parameter$transform)
+
+check_signed <- function(parameter, value, name) signed_parameter(value, name)
+
+# What the user gave for such a number -> list(value, learned, prior); of a prior the value is NULL.
+signed_parameter <- function(x, name) {
+  if (is_normal(x) && is.numeric(x$sd) && is.finite(x$sd)) return(list(learned = TRUE, prior = unclass(x)))
+  value <- if (is_fixed(x) || is_learned(x)) x$value else x
+  if (is.numeric(value) && length(value) == 1L && is.finite(value)) {
+    return(list(value = as.numeric(value), learned = !is_fixed(x), prior = NULL))
+  }
+  stop_galvi("family", sprintf(
+    "`%s` must be a number to start from, fixed() of a number, or normal() with a number as sd, not %s.", name,
+    if (is_value(x)) format(x) else describe(x)
+  ))
+}
 
 check_numbers <- function(parameter, value, name) {
   values <- plain_numbers(value)
@@ -112,6 +142,18 @@ add_share <- function(parameter, name, family, response, registry, held) {
   )
 }
 
+add_signed <- function(parameter, name, family, response, registry, held) {
+  given <- family$parameters[[name]]
+  if (is.null(given) && held) given <- parameter$default
+  range <- parameter$range(response$modelled, row_counts(response$weights))
+  value <- signed_parameter(if (is.null(given)) range$start else given, name)
+  if (is.null(value$value)) value$value <- range$start
+  registry$add(
+    family$family, name, value, range$lower, range$upper, "identity", family = character(),
+    weak = unclass(parameter$weak), signed = TRUE
+  )
+}
+
 # The prior that the posterior of noise has where none is typed: so wide that limits agree with those of lm() for ten
 # rows. NULL for other parameters.
 weak_noise <- function(start, parameter) {
@@ -121,17 +163,18 @@ weak_noise <- function(start, parameter) {
 # Numbers in order are learned as distances from the previous one, but for the first.
 add_numbers <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
-  levels <- response$levels
-  count <- length(levels) - 1L
+  labels <- parameter$labels(response)
+  count <- length(labels)
   values <- if (is.null(given)) parameter$start(response, family) else plain_numbers(given)
   if (length(values) != count) {
+    levels <- response$levels
     stop_galvi("family", sprintf(
-      "`%s` of the %s family must be %d number%s for the %d levels of the response (%s), not %d.", name,
-      family$family, count, if (count > 1L) "s" else "", length(levels), quote_names(levels, "\"", 6L),
-      length(values)
+      "`%s` of the %s family must be %d number%s%s, not %d.", name, family$family, count, if (count > 1L) "s" else "",
+      if (length(levels)) {
+        sprintf(" for the %d levels of the response (%s)", length(levels), quote_names(levels, "\"", 6L))
+      } else "", length(values)
     ))
   }
-  labels <- paste(levels[-length(levels)], levels[-1L], sep = "|")
   vapply(seq_len(count), function(j) {
     value <- list(value = values[j], learned = !is_fixed(given), prior = NULL)
     if (j > 1L && parameter$in_order) {
@@ -192,6 +235,36 @@ noise_variance <- function(y, weights) {
 spread_start <- function(y, weights) {
   spread <- robust_spread(y, weights)
   list(start = spread / sqrt(2), lower = 1e-4 * spread, upper = 1e2 * spread)
+}
+
+# Half of the variance is attributed to the noise, which is as skewed as the response, but at least a little and not
+# more than possible: beta^3 is half the third moment, and sigma^2 the variance without beta^2.
+exgaussian_start <- function(y, weights) {
+  skewness <- clamp(weighted_skewness(y, weights), 0.1, 1.6)
+  sd <- sqrt(response_variance(y, weights) / 2)
+  beta <- sd * (skewness / 2)^(1 / 3)
+  around <- function(start) list(start = start, lower = 1e-4 * sd, upper = 1e2 * sd)
+  list(sigma = around(sqrt(sd^2 - beta^2)), beta = around(beta))
+}
+
+sd_start <- function(y, weights) {
+  sd <- sqrt(response_variance(y, weights))
+  list(start = sd / sqrt(2), lower = 1e-4 * sd, upper = 1e2 * sd)
+}
+
+# With delta = alpha / sqrt(1 + alpha^2) and m = delta sqrt(2 / pi) the skewness is (4 - pi) / 2 (m^2 / (1 - m^2))^1.5. The
+# slope of the likelihood vanishes at alpha = 0.
+skewness_start <- function(y, weights) {
+  skewness <- weighted_skewness(y, weights)
+  ratio <- (2 * clamp(abs(skewness), 0.05, 0.9) / (4 - pi))^(2 / 3)
+  delta <- sqrt(pi / 2 * ratio / (1 + ratio))
+  alpha <- if (skewness < 0) -delta else delta
+  list(start = alpha / sqrt(1 - delta^2), lower = -50, upper = 50)
+}
+
+weighted_skewness <- function(y, weights) {
+  v <- weighted_variance(y, weights)
+  if (v > 0) weighted_mean(((y - weighted_mean(y, weights)) / sqrt(v))^3, weights) else 0
 }
 
 df_start <- function(y, weights) list(start = 4, lower = 0.1, upper = 1e3)
@@ -265,6 +338,12 @@ precision_start <- function(y, weights) {
   list(start = clamp(mean * (1 - mean) / noise - 1, 0.5, 1e3), lower = 1e-3, upper = 1e6)
 }
 
+# From the proportions between 0 and 1.
+inner_precision_start <- function(y, weights) {
+  inside <- y > 0 & y < 1
+  if (any(inside)) precision_start(y[inside], weights[inside]) else list(start = 1, lower = 1e-3, upper = 1e6)
+}
+
 # y: proportions; the numbers of trials are not known here.
 binomial_precision_start <- function(y, weights) list(start = 10, lower = 1e-3, upper = 1e6)
 
@@ -297,6 +376,12 @@ adjacent_starts <- function(response, family) -diff(log(class_proportions(respon
 class_proportions <- function(response) {
   rows <- class_weights(response$y, response$levels, response$weights)
   rows / sum(rows)
+}
+
+# The cuts for which a model without terms gives the observed shares of zeros and ones, a little of each assumed.
+cut_starts <- function(response, family) {
+  share <- function(end) (sum(response$weights[response$y == end]) + 0.5) / (sum(response$weights) + 1.5)
+  stats::qlogis(c(share(0), 1 - share(1)))
 }
 
 # ---- options ----

@@ -136,6 +136,8 @@ family_translations <- list(
   list(pattern = "^acat$", family = "acat", carry = carry_flexible),
   list(pattern = "^scaled t|^scat$|^student$|^t$", family = "student", carry = carry_student),
   list(pattern = "^beta regression|^beta$|^betar$", family = "beta_family", carry = carry_precision),
+  list(pattern = "^exgaussian$|^exgauss$|^exGAUS$", family = "exgaussian"),
+  list(pattern = "^skew.?normal$", family = "skew_normal"),
   list(pattern = "^categorical$", family = "categorical", carry = function(x) list(refcat = x$refcat)),
   # its classes are 0, 1, ..., and 0 is the reference
   list(pattern = "^normal$|^NO$|^gaussianff$|^uninormal$", family = "gaussian", link = "identity"),
@@ -150,6 +152,8 @@ family_translations <- list(
   # brms: a matrix of counts, the first class the reference
   list(pattern = "^multinomial$", family = "categorical", link = "logit",
     carry = function(x) list(refcat = x$refcat)),
+  list(pattern = "^ordbeta$|^ord_beta_reg$", family = "ordbeta"),
+  list(pattern = "^zero_one_inflated_beta$", family = "zero_one_inflated_beta"),
   list(pattern = "^gamma$", family = "Gamma"),
   list(pattern = "^exponential$", family = "exponential"),
   list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
@@ -163,16 +167,15 @@ refused_families <- c(
   "^quasipoisson$" = "a quasi family has no likelihood; use negbinomial() for overdispersed counts",
   "^quasi" = "a quasi family has no likelihood",
   "^gaulss$" = "its standard deviation has a formula, so write list(y ~ x, sigma ~ x) and use gaussian()",
-  "^skew.?normal$|^exgaussian$|^sst$|^SN1?$" =
+  "^sst$|^SN1?$" =
     "galvi does not have its likelihood; use student() for outliers, or custom_family()",
   "^gen_extreme|^gev(ff)?$|^gevlss$|^egev" = paste(
     "its range depends on its parameters, and no finite bound exists, as a Gaussian posterior reaches values that the",
     "range forbids; use weibull(), lognormal() or student()"
   ),
   "^shifted_lognormal$|^wiener$" = "galvi does not have its likelihood; use lognormal()",
-  "^ordbeta$|^zero_inflated_beta|^zi_beta" = paste(
-    "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n"
-  ),
+  "^zero_inflated_beta|^zi_beta" =
+    "use zero_one_inflated_beta(), or ordbeta(), which has one linear predictor for zeros and the mean",
   "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\"), lognormal() or loglogistic() for y > 0",
   "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
   "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
@@ -184,7 +187,5 @@ refused_families <- c(
     "where it is underdispersed its range depends on the mean, and no finite bound exists, as a Gaussian posterior",
     "reaches values that the range forbids; use compois(), or nbinom1() for overdispersed counts"
   ),
-  "^zero_one_inflated" =
-    "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n",
   "^dirichlet" = "galvi does not have its likelihood"
 )

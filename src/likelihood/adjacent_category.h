@@ -16,7 +16,7 @@ namespace galvi {
 /// an exponential family of the class number, whose cumulants are the derivatives. The thresholds need no order.
 class AdjacentCategory final : public OrderedResponse<Likelihood> {
  public:
-  explicit AdjacentCategory(const LikelihoodSpec& spec) : OrderedResponse<Likelihood>(spec, false) {
+  explicit AdjacentCategory(const LikelihoodSpec& spec) : OrderedResponse<Likelihood>(Thresholds(spec, false)) {
     prepare_thresholds();
   }
 

@@ -12,7 +12,7 @@ namespace galvi {
 /// P(y <= c | eta) = 1 / 2 + atan(threshold_c - eta) / pi. Not log-concave.
 class CumulativeCauchit final : public CumulativeResponse<Likelihood> {
  public:
-  explicit CumulativeCauchit(const LikelihoodSpec& spec) : CumulativeResponse<Likelihood>(spec, cauchy()) {}
+  explicit CumulativeCauchit(const LikelihoodSpec& spec) : CumulativeResponse<Likelihood>(Thresholds(spec, true), cauchy()) {}
 
   double log_density(const Datum& datum, const double* eta) const override {
     double l[5];

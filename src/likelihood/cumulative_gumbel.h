@@ -17,7 +17,7 @@ template <int sign>
 class CumulativeGumbel final : public CumulativeResponse<Composed> {
  public:
   explicit CumulativeGumbel(const LikelihoodSpec& spec)
-      : CumulativeResponse<Composed>(spec, sign > 0 ? smallest_value() : largest_value(), log_cloglog()) {}
+      : CumulativeResponse<Composed>(Thresholds(spec, true), sign > 0 ? smallest_value() : largest_value(), log_cloglog()) {}
 
   void compose(const Datum& datum, Composition& sum) const override {
     const Cell cell = cell_of(datum);

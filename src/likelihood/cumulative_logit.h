@@ -14,8 +14,8 @@ namespace galvi {
 /// a < b has log p = log(1 - exp(a - b)) + f(b - x) + f(x - a), the first f(b - x), the last f(x - a).
 class CumulativeLogit final : public CumulativeResponse<Composed> {
  public:
-  explicit CumulativeLogit(const LikelihoodSpec& spec)
-      : CumulativeResponse<Composed>(spec, logistic(), log_sigmoid()) {
+  explicit CumulativeLogit(const LikelihoodSpec& spec, const char* name = "thresholds")
+      : CumulativeResponse<Composed>(spec, name, logistic(), log_sigmoid()) {
     prepare_thresholds();
   }
 

@@ -17,7 +17,7 @@ namespace galvi {
 /// thresholds a < b, log Phi(b - x) in the first class and log Phi(x - a) in the last.
 class CumulativeProbit final : public CumulativeResponse<Likelihood> {
  public:
-  explicit CumulativeProbit(const LikelihoodSpec& spec) : CumulativeResponse<Likelihood>(spec, normal()) {}
+  explicit CumulativeProbit(const LikelihoodSpec& spec) : CumulativeResponse<Likelihood>(Thresholds(spec, true), normal()) {}
 
   double log_density(const Datum& datum, const double* eta) const override {
     return log_probability(datum, *eta, 1.0);

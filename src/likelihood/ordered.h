@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "function/distribution.h"
 #include "likelihood/composed.h"
@@ -17,14 +19,15 @@ template <class Base>
 class OrderedResponse : public Base {
  public:
   template <class... Arguments>
-  OrderedResponse(const LikelihoodSpec& spec, bool in_order, Arguments&&... arguments)
-      : Base(arguments...), thresholds_(spec, in_order) {}
+  explicit OrderedResponse(Thresholds thresholds, Arguments&&... arguments)
+      : Base(arguments...), thresholds_(std::move(thresholds)) {}
 
   void update(const ConstVectorRef& hyper) override {
     thresholds_.update(hyper);
     prepare_thresholds();
   }
   bool has_hyper() const override { return true; }
+  const std::vector<double>& thresholds() const { return thresholds_.values(); }
   void multiply(double scale) {
     thresholds_.multiply(scale);
     prepare_thresholds();
@@ -82,8 +85,8 @@ template <class Base>
 class CumulativeResponse : public OrderedResponse<Base> {
  public:
   template <class... Arguments>
-  CumulativeResponse(const LikelihoodSpec& spec, const Distribution& F, Arguments&&... arguments)
-      : OrderedResponse<Base>(spec, true, arguments...), F_(F) {}
+  CumulativeResponse(Thresholds thresholds, const Distribution& F, Arguments&&... arguments)
+      : OrderedResponse<Base>(std::move(thresholds), arguments...), F_(F) {}
 
   bool log_concave() const override { return F_.log_concave(); }
   // The threshold above y less a variable with distribution function F.

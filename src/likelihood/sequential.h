@@ -13,7 +13,7 @@ namespace galvi {
 class Sequential final : public OrderedResponse<Composed> {
  public:
   Sequential(const LikelihoodSpec& spec, const Distribution& F)
-      : OrderedResponse<Composed>(spec, false, F.standard()), F_(F) {}
+      : OrderedResponse<Composed>(Thresholds(spec, false), F.standard()), F_(F) {}
 
   void compose(const Datum& datum, Composition& sum) const override {
     const std::vector<double>& at = thresholds_.values();

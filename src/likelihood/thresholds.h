@@ -13,9 +13,10 @@ namespace galvi {
 /// are rows of the table of hyperparameters, and are read in units of 1 / scale.
 class Thresholds {
  public:
-  /// in_order: must they increase?
-  Thresholds(const LikelihoodSpec& spec, bool in_order) : label_(spec.type + ": `thresholds`"), in_order_(in_order) {
-    const auto entry = spec.hyper.find("thresholds");
+  /// in_order: must they increase? name: of these hyperparameters.
+  Thresholds(const LikelihoodSpec& spec, bool in_order, const char* name = "thresholds")
+      : label_(spec.type + ": `" + name + "`"), in_order_(in_order) {
+    const auto entry = spec.hyper.find(name);
     if (entry == spec.hyper.end() || entry->second.empty())
       throw std::invalid_argument(label_ + " must be named, one fewer than classes");
     positions_ = entry->second;

@@ -49,12 +49,12 @@ test_that("families of brms without a counterpart are refused with what to use",
   foreign_refused(brms_family("sratio", "logit", threshold = "equidistant"), "use sratio\\(\\)")
   foreign_refused(brms_family("cumulative", "logit", threshold = "equidistant"), "equidistant")
   foreign_refused(brms_family("gamma", "inverse"), "Gamma\\(\"log\"\\)")
-  foreign_refused(brms_family("zero_inflated_beta", "logit"), "beta_family\\(\\)")
+  foreign_refused(brms_family("zero_inflated_beta", "logit"), "zero_one_inflated_beta\\(\\).*ordbeta\\(\\)")
   foreign_refused(brms_family("hurdle_cumulative", "logit"), "hurdle\\(\\)")
   foreign_refused(brms_family("asym_laplace", "identity"), "asymmetric_laplace\\(quantile = 0.5\\)")
   expect_translated(brms_family("multinomial", "logit"), "categorical", "logit")
   foreign_refused(brms_family("frechet", "log"), "Gamma")
-  foreign_refused(brms_family("skew_normal", "identity"), "custom_family")
+  foreign_refused(brms_family("exgaussian", "log"), "identity")
 })
 
 test_that("survival families of brms are ours", {
