@@ -3,6 +3,7 @@
 #include "likelihood/compound_poisson.cpp"
 #include "likelihood/counts.cpp"
 #include "likelihood/custom.cpp"
+#include "likelihood/horseshoe.cpp"
 #include "likelihood/log_densities.cpp"
 #include "likelihood/plane_forms.cpp"
 #include "likelihood/registry.cpp"

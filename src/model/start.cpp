@@ -46,7 +46,7 @@ void start_at_prior(const Mixed& likelihood, const Datum& datum, Matrix& mean, M
   double l[5];
   mean(n, k) = prior.starting_eta(datum);
   prior.derivatives(datum, mean(n, k), l);
-  variance(n, k) = l[2] < 0 ? -1 / l[2] : prior.conditional_variance(datum, &mean(n, k));
+  variance(n, k) = l[2] < 0 ? -1 / l[2] : std::min(prior.conditional_variance(datum, &mean(n, k)), widest_marginal);
 }
 
 // The sites of a distributional likelihood with the other predictors at these values, and with eta_1 where each
