@@ -227,8 +227,8 @@ is_normal <- function(x) inherits(x, "galvi_normal")
 
 # Names of the prior constructors.
 prior_names <- function() {
-  c("normal", "student_t", "cauchy", "double_exponential", "half_normal", "half_student_t", "half_cauchy", "log_normal",
-    "pc", "pc_range", "gamma_prior", "lkj")
+  c("normal", "student_t", "cauchy", "double_exponential", "horseshoe", "half_normal", "half_student_t", "half_cauchy",
+    "log_normal", "pc", "pc_range", "gamma_prior", "lkj")
 }
 
 #' @export
