@@ -204,7 +204,8 @@ double HorseshoePrior::log_density(const Datum& datum, const double* eta) const 
 void HorseshoePrior::derivatives(const Datum& datum, double eta, double out[5]) const {
   const double x = eta - datum.y, tau = mixture_.global(), scaled = mixture_.ratio() / tau;
   out[0] = log_density(datum, &eta);
-  out[1] = out[2] = out[3] = out[4] = 0;
+  out[1] = out[3] = out[4] = 0;
+  out[2] = -1 / (tau * tau);
   if (x == 0) return;
   double g[5];
   mixture_.derivatives(std::fabs(x) / tau, g);

@@ -59,7 +59,7 @@ class HorseshoePrior final : public IdentityLink {
   HorseshoePrior(double df, const LikelihoodSpec& parameters);
   void update(const ConstVectorRef& hyper) override;
   double log_density(const Datum& datum, const double* eta) const override;
-  /// At the singularity, that of a kink.
+  /// At the singularity those of a normal density of sd tau, from which inference may start.
   void derivatives(const Datum& datum, double eta, double out[5]) const override;
   Smoothness smoothness() const override { return {0.0, 0.0}; }
   std::optional<PointExpectation> closed_form(const Datum& datum, double mean, double variance) const override;
