@@ -216,7 +216,7 @@ Rcpp::NumericMatrix probe_log_densities(Rcpp::List likelihood, Rcpp::NumericVect
 // variance, log p at the mean, and the derivatives of the first in each number of `hyper`.   n x 7 or more
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix probe_coefficient_prior(Rcpp::List prior, Rcpp::NumericVector mean, Rcpp::NumericVector variance,
-                                            Rcpp::NumericVector hyper) {
+                                            Rcpp::NumericVector hyper = Rcpp::NumericVector::create()) {
   const auto made = galvi::make_coefficient_prior(galvi::coefficient_prior_from_list(prior));
   const galvi::Vector table = galvi::from_r(hyper);
   made->update(table);
