@@ -41,6 +41,7 @@ class DoubleExponentialPrior final : public DoubleExponential {
  public:
   explicit DoubleExponentialPrior(double scale) : DoubleExponential(PositiveParameter(), 1.0, 1.0) { set(scale); }
   void update(const ConstVectorRef&) override {}
+  void add_gradient(const Datum&, const double*, double, VectorRef) const override {}
 };
 
 /// log p = -|z| - 2 log(1 + exp(-|z|)) - log scale, z = (eta - y) / scale.

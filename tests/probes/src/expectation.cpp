@@ -231,7 +231,7 @@ Rcpp::NumericMatrix probe_coefficient_prior(Rcpp::List prior, Rcpp::NumericVecto
     for (int i = 0; i < 5; ++i) out(n, i + 1) = d[i];
     out(n, 6) = made->log_density(datum, &mean[n]);
     galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
-    made->add_expected_gradient(datum, &mean[n], &variance[n], 1.0, gradient);
+    if (made->has_hyper()) made->add_expected_gradient(datum, &mean[n], &variance[n], 1.0, gradient);
     for (int i = 0; i < hyper.size(); ++i) out(n, 7 + i) = gradient[i];
   }
   return out;
