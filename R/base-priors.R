@@ -84,8 +84,7 @@ is_horseshoe <- function(x) inherits(x, "galvi_horseshoe")
 
 #' A heavy-tailed prior as the core knows it: list(type, location, scale, df)
 #'
-#' The scale of a horseshoe() is not the core's, which has numbers that are learned; here it is one that few coefficients
-#' exceed.
+#' The core has tau and c of a horseshoe() in its table; here its scale is one that few coefficients exceed.
 #' @noRd
 heavy_prior <- function(x) {
   if (is_horseshoe(x)) {

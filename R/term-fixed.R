@@ -130,7 +130,9 @@ typed_priors <- function(spec, context) {
     if (!slope && !context$intercept) return(new_value("normal", mean = 0, sd = 0))
     prior <- chosen_prior(context$prior, c(spec$columns[j], labels[j], if (slope) "default" else "at_means"))
     if (!slope && is_horseshoe(prior)) {
-      stop_galvi("prior", "horseshoe() is a prior of slopes, which it shrinks to zero: give the intercept normal() or student_t().")
+      stop_galvi("prior", paste(
+        "horseshoe() is a prior of slopes, which it shrinks to zero: give the intercept normal() or student_t()."
+      ))
     }
     # that of a fit is open again
     if (!isTRUE(attr(prior, "open"))) prior
@@ -278,7 +280,8 @@ fixed_prior_columns <- function(priors, spec, registry, proper = FALSE) {
     position[j] <- seen[[owner]] <- prior_sd(sd, owner, registry, term = fixed_label)
   }
   mean <- vapply(seq_len(q), function(j) {
-    if (is.null(priors[[j]])) spec$coding$mean[j] else if (heavy[j]) heavy_prior(priors[[j]])$location else priors[[j]]$mean
+    own <- priors[[j]]
+    if (is.null(own)) spec$coding$mean[j] else if (heavy[j]) heavy_prior(own)$location else own$mean
   }, 0)
   list(mean = mean, factors = cbind(position, position, deparse.level = 0))
 }

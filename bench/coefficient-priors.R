@@ -1,7 +1,7 @@
 # How close are fits with heavy-tailed priors of coefficients to long runs of Gibbs sampling?
 #
-# 11 coefficients of mtcars (32 rows), 50 slopes of which three are not zero (100 rows), infert (binomial, by rstanarm); 2e5
-# draws. Means that are off, in posterior standard deviations, at most and in the median, and standard deviations over
+# 11 coefficients of mtcars (32 rows), 50 slopes of which three are not zero (100 rows), infert (binomial, by rstanarm);
+# 2e5 draws. Means that are off, in posterior standard deviations, at most and in the median, and standard deviations over
 # those of the draws:
 #
 #   50 slopes, sigma 1      student_t(3, 0, 0.3)         .001 (.000)   1.00 - 1.00
@@ -9,9 +9,9 @@
 #                           cauchy(0, 0.3)               .002 (.001)   1.00 - 1.00
 #                           cauchy(0, 0.1)               .03  (.01)     .94 - .99
 #                           horseshoe, tau .05, c 2      .16  (.07)     .71 - .98 (median .78)
-#                           horseshoe(), all learned     .33  (.05)     .99 - 1.13: tau is estimated at .057, and has the
-#                                                        posterior mean .027; a bound of many small slopes prefers wide
-#                                                        priors, where it is tighter
+#                           horseshoe(), all learned     .33  (.05)     .99 - 1.13
+#                           tau is estimated at .057 and has the posterior mean .027: a bound of many small slopes prefers
+#                           wide priors, where it is tighter
 #   mtcars, sigma^2 6.5     cauchy(0, 1)                 .02  (.01)     .94 - 1.00
 #                           horseshoe, tau .5, c 2       .15  (.06)     .74 - 1.00 (median .88)
 #   mtcars                  horseshoe(), all learned     .09  (.03)     .93 - 1.01
@@ -29,7 +29,9 @@ sparse <- local({
 })
 cars <- list(y = mtcars$mpg, X = cbind(1, scale(mtcars[-1])), flat = rep(c(TRUE, FALSE), c(1, 10)))
 
-learned <- list(type = "horseshoe", df = 1, global = 0, slab = 0, df_global = 1, scale_global = 1, scale_slab = 2, df_slab = 4)
+learned <- list(
+  type = "horseshoe", df = 1, global = 0, slab = 0, df_global = 1, scale_global = 1, scale_slab = 2, df_slab = 4
+)
 held <- function(global, slab) replace(learned, c("global", "slab"), list(global, slab))
 cases <- list(
   sparse_student_t = list(sparse, list(type = "student_t", df = 3, scale = 0.3), 1),

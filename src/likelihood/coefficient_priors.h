@@ -16,8 +16,8 @@
 
 namespace galvi {
 
-/// `type`: "student_t", "double_exponential", "logistic" or "horseshoe". base_sd: 0, or the standard deviation of the normal
-/// prior, around the same location, that beta has in place of a flat one; the density is then divided by it.
+/// `type`: "student_t", "double_exponential", "logistic" or "horseshoe". base_sd: 0, or the standard deviation of the
+/// normal prior, around the same location, that beta has in place of a flat one; the density is then divided by it.
 struct CoefficientPriorSpec {
   std::string type;
   double location = 0, scale = 1, df = 1;  // df: of student_t and horseshoe; scale: not of horseshoe

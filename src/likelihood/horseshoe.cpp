@@ -10,17 +10,19 @@ namespace galvi {
 
 namespace {
 
-constexpr double u_step = 0.125;      // of u: the integrand is analytic for |Im u| < pi / 4, which makes the error exp(-39)
-constexpr double left_out = 38.0;  // terms below exp(-38) of the largest are left out
-constexpr double log_near = -18.0;      // log z, from where z^2 is less than rounding
-constexpr double log_tail = 18.0;
+// Of u: the integrand is analytic for |Im u| < pi / 4, which makes the error exp(-39).
+constexpr double u_step = 0.125;
+constexpr double left_out = 38.0;   // terms below exp(-38) of the largest
+constexpr double log_near = -18.0;  // log z, from where z^2 is less than rounding
+constexpr double log_tail = 18.0;   // from where 1 / z^2 is
 
-// The rule in log |eta| has nodes enough for |mean| up to this many sds; from there on eta = 0 has probability 1e-23.
+// The rule in log |eta| has nodes enough for |mean| up to this many sds; from there on eta = 0 has a density
+// below 1e-21 of that at the mean.
 constexpr double singular_sds = 10.0;
-constexpr double coarse_sds = 5.0;
-constexpr double rule_reach = 10.0;      // sds, of the rules' last nodes
-constexpr double eta_step = 0.375;  // sds
-constexpr double least_z = 1e-150;    // z at the singularity
+constexpr double coarse_sds = 5.0;   // up to here every other node is enough
+constexpr double rule_reach = 10.0;  // sds, of the rules' last nodes
+constexpr double eta_step = 0.375;   // sds
+constexpr double least_z = 1e-70;    // in place of 0, so that its fourth power is a number
 
 double log_half_t(double df, double log_x) {
   const double z = 2 * log_x - std::log(df);
@@ -28,8 +30,8 @@ double log_half_t(double df, double log_x) {
   return std::log(2.0) + log_gamma_ratio(0.5 * df, 0.5) - 0.5 * std::log(pi * df) - 0.5 * (df + 1) * spread;
 }
 
-/// Calls f(t, weight, i) at the nodes of the rule in log |eta| for both signs of eta = mean + sd t, whose log |eta / tau|
-/// is i spacing.
+/// Calls f(t, weight, i) at the nodes of the rule in log |eta| for both signs of eta = mean + sd t, whose
+/// log |eta / tau| is i spacing.
 template <class F>
 void log_rule(double mean, double sd, double tau, const F& f) {
   const double distance = std::fabs(mean) / sd;
@@ -57,12 +59,10 @@ void plain_rule(const F& f) {
 // ---- the mixture ----
 
 void HorseshoeMixture::set(double df, double global, double slab) {
-  if (df == df_ && global == tau_ && slab == slab_) return;
-  df_ = df;
-  tau_ = global;
-  slab_ = slab;
   const double ratio = global / slab;  // 0 without a slab
-  if (ratio == ratio_ && !nodes_.empty()) return;
+  tau_ = global;
+  if (df == df_ && ratio == ratio_) return;
+  df_ = df;
   ratio_ = ratio;
   const double log_ratio = ratio > 0 ? std::log(ratio) : 0.0;
   const double from = log_near - std::max(0.0, log_ratio),
@@ -73,7 +73,8 @@ void HorseshoeMixture::set(double df, double global, double slab) {
   for (double u = lowest_; u <= last; u = lowest_ + u_step * static_cast<double>(nodes_.size())) {
     const double precision = std::exp(-2 * u), both = precision + ratio * ratio;
     const double log_mass = std::log(u_step) + log_half_t(df, u) + u;
-    nodes_.push_back({log_mass + 0.5 * std::log(both) - log_sqrt_2pi, precision, ratio * ratio / both, log_mass});
+    nodes_.push_back(
+        {log_mass + 0.5 * std::log(both) - log_sqrt_2pi, precision, ratio * ratio / both, log_mass});
   }
   low_ = static_cast<long>(std::floor(from / spacing));
   const long high = static_cast<long>(std::ceil(to / spacing));
@@ -188,7 +189,8 @@ double HorseshoeMixture::variance() const {
 
 // ---- the prior ----
 
-HorseshoePrior::HorseshoePrior(double df, const LikelihoodSpec& parameters) : df_(df), global_(parameters, "global") {
+HorseshoePrior::HorseshoePrior(double df, const LikelihoodSpec& parameters)
+    : df_(df), global_(parameters, "global") {
   if (parameters.hyper.count("slab")) slab_.emplace(parameters, "slab");
 }
 
@@ -197,7 +199,8 @@ void HorseshoePrior::update(const ConstVectorRef& hyper) {
 }
 
 double HorseshoePrior::log_density(const Datum& datum, const double* eta) const {
-  const double z = std::max(std::fabs(*eta - datum.y) / mixture_.global(), least_z), scaled = mixture_.ratio() * z;
+  const double z = std::max(std::fabs(*eta - datum.y) / mixture_.global(), least_z),
+               scaled = mixture_.ratio() * z;
   return mixture_.at(std::log(z)).log_sum - 0.5 * scaled * scaled - std::log(mixture_.global());
 }
 
@@ -216,7 +219,8 @@ void HorseshoePrior::derivatives(const Datum& datum, double eta, double out[5]) 
   out[4] = g[4] / (tau * tau * tau * tau);
 }
 
-std::optional<PointExpectation> HorseshoePrior::closed_form(const Datum& datum, double mean, double variance) const {
+std::optional<PointExpectation> HorseshoePrior::closed_form(const Datum& datum, double mean,
+                                                            double variance) const {
   const double m = mean - datum.y, sd = std::sqrt(variance), tau = mixture_.global();
   const double slab = mixture_.ratio() / tau, precision = slab * slab;
   double e[5] = {0, 0, 0, 0, 0};
@@ -233,7 +237,7 @@ std::optional<PointExpectation> HorseshoePrior::closed_form(const Datum& datum, 
     else
       add(0.0, 1.0);
   } else {
-    // By Stein's identity all are means of G times polynomials, whose own means are 0: a constant is subtracted.
+    // By Stein's identity all are means of G times polynomials, whose own means are 0: less a constant.
     const double level = mixture_.at(std::log((std::fabs(m) + sd) / tau)).log_sum;
     log_rule(m, sd, tau, [&](double t, double weight, long i) {
       const double value = weight * (mixture_.at_lattice(i).log_sum - level), t2 = t * t;
@@ -256,14 +260,16 @@ std::optional<PointExpectation> HorseshoePrior::closed_form(const Datum& datum, 
                           0.25 * e[4]};
 }
 
-void HorseshoePrior::add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const {
-  const double z = std::max(std::fabs(*eta - datum.y) / mixture_.global(), least_z), scaled = mixture_.ratio() * z;
+void HorseshoePrior::add_gradient(const Datum& datum, const double* eta, double weight,
+                                  VectorRef gradient) const {
+  const double z = std::max(std::fabs(*eta - datum.y) / mixture_.global(), least_z),
+               scaled = mixture_.ratio() * z;
   const HorseshoeMixture::Value value = mixture_.at(std::log(z));
   add_slopes(value.fall, value.slab, scaled * scaled, weight, gradient);
 }
 
-bool HorseshoePrior::add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
-                                           VectorRef gradient) const {
+bool HorseshoePrior::add_expected_gradient(const Datum& datum, const double* mean, const double* variance,
+                                           double weight, VectorRef gradient) const {
   const double m = *mean - datum.y, sd = std::sqrt(*variance), tau = mixture_.global();
   const double scaled = mixture_.ratio() / tau, square = scaled * scaled * (m * m + *variance);
   double fall = 0, slab = 0;
@@ -274,7 +280,9 @@ bool HorseshoePrior::add_expected_gradient(const Datum& datum, const double* mea
   if (std::fabs(m) < singular_sds * sd) {
     log_rule(m, sd, tau, [&](double, double share, long i) { add(mixture_.at_lattice(i), share); });
   } else if (sd > 0) {
-    plain_rule([&](double t, double share) { add(mixture_.at(std::log(std::max(std::fabs(m + sd * t) / tau, least_z))), share); });
+    plain_rule([&](double t, double share) {
+      add(mixture_.at(std::log(std::max(std::fabs(m + sd * t) / tau, least_z))), share);
+    });
   } else {
     add(mixture_.at(std::log(std::max(std::fabs(m) / tau, least_z))), 1.0);
   }
@@ -282,9 +290,10 @@ bool HorseshoePrior::add_expected_gradient(const Datum& datum, const double* mea
   return true;
 }
 
-// d log p / d log c = (eps z)^2 - slab; with z, tau and c in other units log p changes by that of 1 / tau alone, and
-// d log p / d log z = -fall - (eps z)^2.
-void HorseshoePrior::add_slopes(double fall, double slab, double square, double weight, VectorRef gradient) const {
+// d log p / d log c = (eps z)^2 - slab and d log p / d log b = -fall - (eps z)^2; in other units of b, tau and
+// c log p changes as 1 / tau does, so that the derivatives in their logarithms add up to -1.
+void HorseshoePrior::add_slopes(double fall, double slab, double square, double weight,
+                                VectorRef gradient) const {
   const double in_slab = square - slab, in_global = fall + square - 1 - in_slab;
   gradient[global_.position()] += weight * in_global / mixture_.global();
   if (slab_) gradient[slab_->position()] += weight * in_slab * mixture_.ratio() / mixture_.global();

@@ -1,4 +1,4 @@
-// The regularised horseshoe prior of coefficients (Piironen and Vehtari 2017), by numbers that many coefficients share.
+// The regularised horseshoe prior of coefficients (Piironen and Vehtari 2017).
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace galvi {
 
-/// p(b) = int N(b; 0, s^2) t+_df(l) dl, 1 / s^2 = 1 / (tau l)^2 + 1 / c^2: a scale mixture of normals. The trapezium rule
-/// in u = log l is exact to rounding, so the prior is a finite mixture; with z = |b| / tau and eps = tau / c
-///   log p(b) = -log tau - (eps z)^2 / 2 + G(log z),
-///   exp G(x) = sum_j w_j exp(-exp(2 (x - u_j)) / 2),   w_j = step sqrt(exp(-2 u_j) + eps^2) t+(exp u_j) exp(u_j) / sqrt(2 pi).
-/// Without slab (eps = 0) and with df = 1 that is log[(2 pi^3)^(-1/2) exp(z^2 / 2) E1(z^2 / 2)], whatever z is.
+/// p(b) = int N(b; 0, s^2) t+_df(l) dl, 1 / s^2 = 1 / (tau l)^2 + 1 / c^2: a scale mixture of normals. The
+/// trapezium rule in u = log l is exact to rounding, so it is a finite mixture; with z = |b| / tau, eps = tau / c
+///   log p(b) = -log tau - (eps z)^2 / 2 + G(log z),   exp G(x) = sum_j w_j exp(-exp(2 (x - u_j)) / 2),
+///   w_j = step sqrt(exp(-2 u_j) + eps^2) t+(exp u_j) exp(u_j) / sqrt(2 pi).
+/// With eps = 0 and df = 1 that is log[(2 pi^3)^(-1/2) exp(z^2 / 2) E1(z^2 / 2)], whatever z is.
 class HorseshoeMixture {
  public:
   /// G and its slopes in -x and, at fixed z, in log c.
@@ -44,30 +44,34 @@ class HorseshoeMixture {
   Value sum_at(double log_z) const;
   Value near_zero(double log_z) const;
 
-  double df_ = 0, tau_ = 0, slab_ = 0, ratio_ = 0;
+  double df_ = 0, tau_ = 0, ratio_ = 0;
   double lowest_ = 0;  // u of the first node
   std::vector<Node> nodes_;
   long low_ = 0;
   std::vector<Value> table_;  // at (low_ + i) spacing
 };
 
-/// Its log density as the likelihood of a row. Expectations under eta ~ N(m, v) are the trapezium rule in log |eta|, which
-/// takes the singularity of the density at 0, log(-log |eta|), to minus infinity; where 0 is far from the mean, in eta.
+/// Its log density as the likelihood of a row. Expectations under eta ~ N(m, v) are the trapezium rule in
+/// log |eta|, which takes the singularity at 0, log(-log |eta|), to minus infinity; where 0 is far from the mean,
+/// in eta.
 class HorseshoePrior final : public IdentityLink {
  public:
-  /// parameters: `global`, tau, and `slab`, c, in the table of hyperparameters; without the second there is no slab.
+  /// parameters: `global`, tau, and `slab`, c, in the table of hyperparameters; without the second, no slab.
   HorseshoePrior(double df, const LikelihoodSpec& parameters);
   void update(const ConstVectorRef& hyper) override;
   double log_density(const Datum& datum, const double* eta) const override;
   /// At the singularity those of a normal density of sd tau, from which inference may start.
   void derivatives(const Datum& datum, double eta, double out[5]) const override;
   Smoothness smoothness() const override { return {0.0, 0.0}; }
-  std::optional<PointExpectation> closed_form(const Datum& datum, double mean, double variance) const override;
+  std::optional<PointExpectation> closed_form(const Datum& datum, double mean,
+                                              double variance) const override;
   bool has_closed_form() const override { return true; }
   bool log_concave() const override { return false; }
   double starting_eta(const Datum& datum) const override { return datum.y; }
   double conditional_variance(const Datum&, const double*) const override { return mixture_.variance(); }
-  double conditional_cdf(const Datum& datum, const double* eta) const override { return mixture_.cdf(datum.y - *eta); }
+  double conditional_cdf(const Datum& datum, const double* eta) const override {
+    return mixture_.cdf(datum.y - *eta);
+  }
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override;
   bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
                              VectorRef gradient) const override;

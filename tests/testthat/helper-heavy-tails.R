@@ -36,9 +36,13 @@ horseshoe_sd <- function(l, tau, c) 1 / sqrt(1 / (tau * l)^2 + 1 / c^2)
 
 horseshoe_density <- function(b, df, tau, c) {
   vapply(b, function(b) {
-    f <- function(u) exp(dnorm(b, 0, horseshoe_sd(exp(u), tau, c), log = TRUE) + log(2) + dt(exp(u), df, log = TRUE) + u)
+    f <- function(u) {
+      exp(dnorm(b, 0, horseshoe_sd(exp(u), tau, c), log = TRUE) + log(2) + dt(exp(u), df, log = TRUE) + u)
+    }
     ends <- sort(c(-60, -15, 0, 5, 20, 80, log(abs(b) / tau) + c(-2, -1, 0, 1, 4)))
-    sum(mapply(function(from, to) integrate(f, from, to, rel.tol = 1e-12, stop.on.error = FALSE)$value, ends[-length(ends)], ends[-1]))
+    sum(mapply(function(from, to) {
+      integrate(f, from, to, rel.tol = 1e-12, stop.on.error = FALSE)$value
+    }, ends[-length(ends)], ends[-1]))
   }, 0)
 }
 
@@ -49,7 +53,9 @@ mean_over_log <- function(f, mean, variance) {
   ends <- sort(unique(pmin(pmax(c(-50, -20, log(sd) + c(-8, -4, -2, -1, 0, 1, 2.3), near), -50), max(near))))
   one <- function(sign) function(s) f(s) * dnorm(sign * exp(s), mean, sd) * exp(s)
   sum(mapply(function(from, to) {
-    sum(vapply(c(-1, 1), function(sign) integrate(one(sign), from, to, rel.tol = 1e-11, stop.on.error = FALSE)$value, 0))
+    sum(vapply(c(-1, 1), function(sign) {
+      integrate(one(sign), from, to, rel.tol = 1e-11, stop.on.error = FALSE)$value
+    }, 0))
   }, ends[-length(ends)], ends[-1]))
 }
 

@@ -157,7 +157,8 @@ test_that("fifty sparse slopes, and mtcars with a Cauchy prior: means and standa
   known <- galvi_family("gaussian", variance = fixed(1))
   within <- c(1 - tol$tails_sd, 1 + tol$tails_sd)
   priors <- list(
-    sparse_student_t = student_t(3, 0, 0.3), sparse_cauchy = cauchy(0, 0.3), sparse_double_exponential = double_exponential(0, 0.3)
+    sparse_student_t = student_t(3, 0, 0.3), sparse_cauchy = cauchy(0, 0.3),
+    sparse_double_exponential = double_exponential(0, 0.3)
   )
   for (case in names(priors)) {
     expect_near_draws(factorised(y ~ 0 + ., sparse_slopes(), known, prior = priors[[case]]), case, tol$tails_mean, within)

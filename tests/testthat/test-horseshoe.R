@@ -7,7 +7,8 @@ by_bound <- function(...) galvi(..., control = galvi_control(uncertainty = "fact
 held <- function(tau, c = 2) horseshoe(scale_global = fixed(tau), scale_slab = if (is.finite(c)) fixed(c) else c)
 
 spec_of <- function(df = 1, slab = TRUE, base_sd = 0) {
-  list(type = "horseshoe", location = 0, df = df, base_sd = base_sd, hyper = c(list(global = 1L), if (slab) list(slab = 2L)))
+  hyper <- c(list(global = 1L), if (slab) list(slab = 2L))
+  list(type = "horseshoe", location = 0, df = df, base_sd = base_sd, hyper = hyper)
 }
 horseshoes <- list(
   list(df = 1, tau = 0.3, c = 2), list(df = 1, tau = 0.05, c = Inf), list(df = 3, tau = 0.5, c = 1),
@@ -32,7 +33,7 @@ test_that("log densities are those of the mixture, and of its closed form", {
   expect_equal(found[, 1], found[, 7], tolerance = 1e-12)
 })
 
-test_that("expectations are integrate()'s, derivatives those of differences, for wide and narrow q at and away from 0", {
+test_that("expectations are integrate()'s, derivatives those of differences, at 0 and far from it", {
   at <- expand.grid(mean = c(0, 1e-3, -1.5, 4), variance = c(1e-8, 1e-3, 0.5, 30))
   s <- seq(-55, 8, length.out = 12601)
   for (x in horseshoes) {
@@ -128,7 +129,8 @@ test_that("of two maxima, at zero and away from it, the higher one is found, wit
   e <- resid(lm(rnorm(100) ~ 0 + x))
   # the standard error is 0.1, tau a hundredth of it and a tenth
   fit_at <- function(estimate, tau) {
-    by_bound(y ~ 0 + x, data.frame(x, y = e + 0.1 * estimate * x), galvi_family("gaussian", variance = fixed(1)), prior = held(tau))
+    d <- data.frame(x, y = e + 0.1 * estimate * x)
+    by_bound(y ~ 0 + x, d, galvi_family("gaussian", variance = fixed(1)), prior = held(tau))
   }
   low <- fit_at(3, 0.001)
   high <- fit_at(4, 0.001)
@@ -147,7 +149,8 @@ test_that("slopes of one linear predictor share tau and c, those of another have
   fit <- galvi(mpg ~ wt + hp + g, d, prior = list(wt = horseshoe(), default = horseshoe(3, 0.5)), hyper = "fixed")
   expect_identical(setdiff(fit$hyper$name, "gaussian.variance"),
     c("horseshoe.global", "horseshoe.slab", "horseshoe2.global", "horseshoe2.slab"))
-  model <- galvi_model(galvi_design(list(mpg ~ wt, sigma ~ hp), d), prior = list(default = horseshoe(), sigma = list(default = horseshoe())))
+  model <- galvi_model(galvi_design(list(mpg ~ wt, sigma ~ hp), d),
+    prior = list(default = horseshoe(), sigma = list(default = horseshoe())))
   expect_identical(vapply(model$prior_rows, `[[`, 1L, "latent"), 1:2)
   expect_false(identical(model$prior_rows[[1]]$hyper, model$prior_rows[[2]]$hyper))
   expect_length(grep("horseshoe.global", model$hyper$name), 2L)
@@ -180,7 +183,9 @@ test_that("text, tables and lists of other packages give it", {
   for (x in list(horseshoe(), horseshoe(3, fixed(0.1)), horseshoe(scale_slab = Inf))) {
     expect_identical(prior_of_text(prior_text(x), "prior"), x)
   }
-  theirs <- list(dist = "hs", df = 1, location = 0, scale = 1, global_df = 1, global_scale = 0.01, slab_df = 4, slab_scale = 2.5)
+  theirs <- list(
+    dist = "hs", df = 1, location = 0, scale = 1, global_df = 1, global_scale = 0.01, slab_df = 4, slab_scale = 2.5
+  )
   expect_identical(own_prior(theirs), horseshoe(1, 0.01, 1, 2.5, 4))
   table <- data.frame(prior = "horseshoe(1)", class = "b")
   fit <- galvi(mpg ~ wt + hp, cars(), prior = table)
@@ -191,7 +196,8 @@ test_that("text, tables and lists of other packages give it", {
   expect_output(print(fit$prior), "wt +~ horseshoe\\(1, 1, 1, 2, 4\\)")
   # the density at zero is infinite
   expect_true(is.na(hypothesis(fit, "wt = 0")$hypothesis$Evid.Ratio))
-  prior <- suppressMessages(galvi(mpg ~ wt, cars(), prior = list(at_means = normal(20, 2), wt = horseshoe()), sample_prior = "only"))
+  prior <- suppressMessages(galvi(mpg ~ wt, cars(), prior = list(at_means = normal(20, 2), wt = horseshoe()),
+    sample_prior = "only"))
   expect_close(coef(prior)[["wt"]], 0, 1e-6)
   expect_identical(dim(posterior_predict.galvi(prior, ndraws = 10)), c(10L, 32L))
 })
@@ -220,5 +226,6 @@ test_that("what cannot be says so, and names the argument", {
   expect_match(of("horseshoe(1, size = 2)"), "df, scale_global")
   expect_match(of("hs_plus()"), "horseshoe")
   expect_match(of(list(default = list(dist = "hs_plus", df = 1))), "horseshoe")
-  expect_error(galvi(factor(gear) ~ wt, mtcars, categorical(), prior = horseshoe()), "each class", class = "galvi_error_prior")
+  expect_error(galvi(factor(gear) ~ wt, mtcars, categorical(), prior = horseshoe()), "each class",
+    class = "galvi_error_prior")
 })
