@@ -22,6 +22,28 @@ double_exponential <- function(location = 0, scale = 1) {
 
 #' @rdname priors
 #' @export
+horseshoe <- function(df = 1, scale_global = 1, df_global = 1, scale_slab = 2, df_slab = 4) {
+  df <- prior_number(df, "df")
+  if (df < 0.1 || df > 1e6) {
+    stop_galvi("prior", sprintf("`df` of horseshoe() must lie between 0.1 and 1e6, not %s.", format(df)))
+  }
+  # without a slab
+  slab <- if (identical(scale_slab, Inf)) Inf else scale_or_fixed(scale_slab, "scale_slab")
+  new_value(
+    "horseshoe", df = df, scale_global = scale_or_fixed(scale_global, "scale_global"),
+    df_global = prior_number(df_global, "df_global"), scale_slab = slab, df_slab = prior_number(df_slab, "df_slab")
+  )
+}
+
+# The scale of a learned number's prior, or fixed() of the number itself.
+scale_or_fixed <- function(x, arg) {
+  if (!is_value(x)) return(prior_number(x, arg))
+  if (is_fixed(x) && length(x$value) == 1L) return(fixed(prior_number(x$value, arg)))
+  stop_galvi("prior", sprintf("`%s` must be a positive number, or fixed() of one, not %s.", arg, format(x)))
+}
+
+#' @rdname priors
+#' @export
 half_student_t <- function(df = 3, scale = 1) {
   new_value("half_student_t", df = prior_number(df, "df"), scale = prior_number(scale, "scale"))
 }
@@ -48,7 +70,7 @@ prior_location <- function(x) {
 # ---- of coefficients ----
 
 # Priors on the whole line, which are for coefficients; cut at 0, for standard deviations and other positive numbers.
-coefficient_priors <- c("normal", "student_t", "cauchy", "double_exponential", "logistic")
+coefficient_priors <- c("normal", "student_t", "cauchy", "double_exponential", "logistic", "horseshoe")
 
 #' Is it a prior of coefficients?
 #' @noRd
@@ -58,14 +80,22 @@ is_coefficient_prior <- function(x) is_value(x) && x$type %in% coefficient_prior
 #' @noRd
 is_heavy <- function(x) is_coefficient_prior(x) && !is_normal(x)
 
+is_horseshoe <- function(x) inherits(x, "galvi_horseshoe")
+
 #' A heavy-tailed prior as the core knows it: list(type, location, scale, df)
+#'
+#' The core has tau and c of a horseshoe() in its table; here its scale is one that few coefficients exceed.
 #' @noRd
 heavy_prior <- function(x) {
+  if (is_horseshoe(x)) {
+    widest <- if (identical(x$scale_slab, Inf)) x$scale_global else x$scale_slab
+    return(list(type = "horseshoe", location = 0, scale = if (is_fixed(widest)) widest$value else widest, df = x$df))
+  }
   if (x$type == "cauchy") x <- student_t(1, x$location, x$scale)
   c(list(type = x$type, location = x$location, scale = x$scale), if (!is.null(x$df)) list(df = x$df))
 }
 
-#' The log density of a coefficient's prior
+#' The log density of a coefficient's prior, which has no learned numbers
 #' @noRd
 log_prior_density <- function(x, at) {
   z <- if (is_normal(x)) (at - x$mean) / x$sd else (at - x$location) / x$scale
@@ -79,12 +109,15 @@ log_prior_density <- function(x, at) {
 }
 
 #' Draws of standard deviations, given which a coefficient's prior is normal around its location
+#'
+#' @param global,slab The n values of those numbers of a horseshoe().
 #' @noRd
-mixing_sds <- function(x, n) {
+mixing_sds <- function(x, n, global = NULL, slab = Inf) {
   switch(x$type,
     normal = rep(x$sd, n),
     student_t = x$scale * sqrt(x$df / stats::rchisq(n, x$df)),
     cauchy = x$scale / sqrt(stats::rchisq(n, 1)),
+    horseshoe = 1 / sqrt(1 / (global * stats::rt(n, x$df))^2 + 1 / slab^2),
     double_exponential = x$scale * sqrt(2 * stats::rexp(n)),
     # the sum of double exponentials of scales 1, 1/2, 1/3, ..
     logistic = x$scale * sqrt(2 * rowSums(matrix(stats::rexp(200 * n), n) %*% diag(1 / seq_len(200)^2)))
@@ -100,6 +133,12 @@ cut_at_zero <- function(x) {
   if (is_normal(x)) {
     if (!is.numeric(x$sd) || !is.finite(x$sd)) return(x)
     return(if (x$mean == 0) half_normal(x$sd) else new_value("truncated_normal", mean = x$mean, sd = x$sd))
+  }
+  if (is_horseshoe(x)) {
+    stop_galvi("prior", paste(
+      "horseshoe() is a prior of coefficients, not of a positive number: use half_normal(), half_student_t() or",
+      "half_cauchy()."
+    ))
   }
   if (x$location == 0) {
     own <- switch(x$type,
@@ -136,6 +175,13 @@ text_priors <- local({
     cauchy = function(location, scale) cauchy(location, scale),
     double_exponential = function(location, scale) double_exponential(location, scale),
     laplace = function(location, scale) double_exponential(location, scale),
+    horseshoe = function(df = 1, scale_global = 1, df_global = 1, scale_slab = 2, df_slab = 4, par_ratio = NULL,
+                         autoscale = FALSE) {
+      horseshoe_of_brms(df, scale_global, df_global, scale_slab, df_slab, par_ratio, autoscale)
+    },
+    hs = function(df = 1, global_df = 1, global_scale = 0.01, slab_df = 4, slab_scale = 2.5) {
+      horseshoe(df, global_scale, global_df, slab_scale, slab_df)
+    },
     logistic = function(location, scale) {
       new_value("logistic", location = prior_location(location), scale = prior_number(scale, "scale"))
     },
@@ -156,7 +202,25 @@ text_priors <- local({
 })
 
 # Priors that shrink many slopes at once, and others that galvi does not have.
-shrinking_priors <- c("horseshoe", "R2D2", "lasso", "hs", "hs_plus", "product_normal", "R2")
+shrinking_priors <- c("R2D2", "lasso", "hs_plus", "product_normal", "R2")
+
+#' The horseshoe() that brms' call means, or an error where it means one in units of the response
+#' @noRd
+horseshoe_of_brms <- function(df, scale_global, df_global, scale_slab, df_slab, par_ratio, autoscale) {
+  if (!is.null(par_ratio)) {
+    stop_galvi("prior", sprintf(paste(
+      "horseshoe(par_ratio = %s) depends on the number of rows: write scale_global = %s / sqrt(n), in a gaussian model",
+      "times the residual sd."
+    ), format(par_ratio), format(par_ratio)))
+  }
+  if (!identical(autoscale, FALSE)) {
+    stop_galvi("prior", paste(
+      "horseshoe(autoscale = TRUE) multiplies `scale_global` by the residual sd: galvi takes priors as typed, so write",
+      "this product."
+    ))
+  }
+  horseshoe(df, scale_global, df_global, scale_slab, df_slab)
+}
 
 #' A prior from its text, "student_t(3, 0, 2.5)", or from such a call
 #' @noRd
@@ -166,17 +230,23 @@ prior_of_text <- function(text, shown) {
   name <- head_name(call)
   make <- text_priors[[name]]
   if (is.null(make)) stop_unknown_prior(name, written, shown)
-  wanted <- names(formals(make))
-  x <- lapply(as.list(call)[-1L], function(part) tryCatch(eval(part, baseenv()), error = function(e) NULL))
-  fine <- vapply(x, function(one) is.numeric(one) && length(one) == 1L && !is.na(one), NA)
-  if (length(x) != length(wanted) || !all(fine)) {
+  wanted <- formals(make)
+  needed <- names(wanted)[vapply(wanted, function(default) identical(default, quote(expr = )), NA)]
+  x <- tryCatch(as.list(match.call(make, call))[-1L], error = function(e) NULL)
+  x <- lapply(x, function(part) tryCatch(eval(part, list(fixed = fixed), baseenv()), error = function(e) NULL))
+  fine <- vapply(x, function(one) {
+    is_fixed(one) || (is.numeric(one) || is.logical(one)) && length(one) == 1L && !is.na(one)
+  }, NA)
+  if (length(x) != length(call) - 1L || !all(fine) || !all(needed %in% names(x))) {
     stop_galvi("prior", sprintf(
       "`%s` is %s, but %s() takes %s: write \"%s(%s)\".", shown, dQuote(written, FALSE), name,
-      switch(length(wanted) + 1L, "no numbers", "one number", "two numbers", "three numbers"), name,
-      paste(wanted, collapse = ", ")
+      if (length(needed) < length(wanted)) {
+        "numbers"
+      } else switch(length(wanted) + 1L, "no numbers", "one number", "two numbers", "three numbers"), name,
+      paste(names(wanted), collapse = ", ")
     ))
   }
-  do.call(make, unname(x))
+  do.call(make, x)
 }
 
 stop_unknown_prior <- function(name, written, shown) {
@@ -184,8 +254,8 @@ stop_unknown_prior <- function(name, written, shown) {
   known <- setdiff(names(text_priors), aliases)
   stop_galvi("prior", if (name %in% shrinking_priors) {
     sprintf(paste(
-      "`%s`: galvi does not have %s(). For slopes of which most are near zero use \"double_exponential(0, 0.5)\" or",
-      "\"student_t(3, 0, 0.5)\", or learn their sd, normal(0, learn(1))."
+      "`%s`: galvi does not have %s(). For slopes of which most are near zero use \"horseshoe(1)\" or",
+      "\"double_exponential(0, 0.5)\", or learn their sd, normal(0, learn(1))."
     ), shown, name)
   } else {
     sprintf("`%s` is %s, which is not a prior of galvi.%s The priors are %s.", shown, dQuote(written, FALSE),

@@ -12,6 +12,7 @@
 #' | `normal(mean, sd)` | a coefficient is normal |
 #' | `student_t(df, location, scale)`, `cauchy(location, scale)` | a coefficient has heavier tails |
 #' | `double_exponential(location, scale)` | a coefficient is Laplace distributed, as under the Bayesian lasso |
+#' | `horseshoe(df, scale_global, ..)` | slopes have the regularised horseshoe: most are near zero, a few are large |
 #' | `log_normal(meanlog, sdlog)` | the logarithm of the parameter is normal |
 #' | `half_normal(sd)` | the parameter is the absolute value of a normal variable with mean 0 |
 #' | `half_student_t(df, scale)`, `half_cauchy(scale)` | the same of Student's t and Cauchy variables |
@@ -39,18 +40,44 @@
 #' glmmTMB (`fixef`, `fixef_zi`, `fixef_disp`, `ranef_sd`, `ranef_cor`). In the classes of glmmTMB text means what it means
 #' there, `t(mean, sd, df)` and `gamma(mean, shape)`. Every row must match something in the model. brms' class
 #' `Intercept` and rstanarm's `prior_intercept` are `at_means` here. Lists of rstanarm are read too (`normal()`,
-#' `student_t()`, `cauchy()`, `laplace()`, `exponential()`, `lkj()`), but not with `autoscale = TRUE`: galvi takes priors
+#' `student_t()`, `cauchy()`, `laplace()`, `hs()`, `exponential()`, `lkj()`), but not with `autoscale = TRUE`: galvi takes priors
 #' as typed, in units of the data, and so are lengthscales, whose inputs brms scales. [default_prior()] and
 #' [prior_summary()] make such tables.
 #'
 #' @section Heavy tails:
-#' With `student_t()`, `cauchy()` or `double_exponential()` priors of coefficients the posterior is approximated by the
+#' With `student_t()`, `cauchy()`, `double_exponential()` or `horseshoe()` priors of coefficients the posterior is approximated by the
 #' best Gaussian distribution, with exact expectations of the log prior density, also in models with a gaussian response,
 #' whose posterior is otherwise exact. Where the data determine coefficients it is close to the exact posterior; where
 #' a coefficient is shrunk to zero its exact posterior has a peak there that no Gaussian has. With a log-concave
-#' prior (`double_exponential()`, `logistic`) the bound has one maximum and keeps its certificate; with the others
-#' inference begins at several places. These priors do not combine with families that have a linear predictor for each
-#' class, [responses()], rows from a source or a cluster. A horseshoe is not available.
+#' likelihood and prior (`double_exponential()`, `logistic`) the bound has one maximum; with the others inference begins at
+#' several places. There is no certificate of the gap in either case: it needs a normal prior of every coefficient, by
+#' which the bound is strongly concave, and these priors are not strongly log-concave. They do not combine with families that
+#' have a linear predictor for each class, [responses()], rows from a source or a cluster.
+#'
+#' @section Horseshoe:
+#' With `horseshoe()` a slope is normal given its own scale, with variance tau^2 l^2 c^2 / (c^2 + tau^2 l^2), where l is
+#' half-t with `df` degrees of freedom (Piironen and Vehtari 2017). The scale tau of all slopes is half-t with `df_global`
+#' degrees of freedom and `scale_global`; the slab's standard deviation c, beyond which slopes are not
+#' plausible, has an inverse gamma prior: c^2 has `df_slab` degrees of freedom and scale `scale_slab`^2. All
+#' slopes of a linear predictor with the same `horseshoe()` share tau and c, which are the hyperparameters `horseshoe.global`
+#' and `horseshoe.slab`: learned, integrated over or held as others are. `fixed()` sets tau or c, as in
+#' `horseshoe(scale_global = fixed(0.1))`, and `scale_slab = Inf` leaves the slab out. Slopes are in units of the data:
+#' standardise columns first if one tau is to suit all. The intercept cannot have this prior.
+#'
+#' The arguments are those of brms, but galvi takes `scale_global` as typed: with brms' `autoscale = TRUE`, its default, it
+#' is multiplied by the residual standard deviation sigma where the family has one, and `par_ratio`, the expected number of
+#' slopes that are not zero over that of the others, stands for `scale_global = par_ratio / sqrt(n)`. So brms' `horseshoe(par_ratio =
+#' 0.1)` is `horseshoe(scale_global = 0.1 * sigma / sqrt(n))` here, with a guess of sigma. Text may have brms' words, `"horseshoe(1)"`, or
+#' rstanarm's, `"hs()"`, and an object of `rstanarm::hs()` is read; there, too, scales are multiplied by sigma.
+#' `hs_plus()` is not available: use `horseshoe()`, with a smaller `df` for heavier tails.
+#'
+#' The exact posterior of a slope is a narrow peak at zero beside a wide part, of which a Gaussian has one or the
+#' mean of both. Against long runs of Gibbs sampling at known tau and c, with 50 slopes of which 3 are not zero, means are off by at
+#' most 0.17 standard deviations, and standard deviations are 0.71 to 0.98 of the exact ones; where all is
+#' learned tau is estimated too large, and the shrinkage of small slopes is too weak (means off by at most 0.33, in the median by
+#' 0.05 standard deviations). Where tau is a tenth of a slope's standard error or less, and the estimate is 3 to 3.5
+#' standard errors from zero, the bound has two maxima, at zero and away from it: the higher one is reported, with a
+#' note.
 #'
 #' @section The argument `prior`:
 #' One list has the priors of coefficients and of hyperparameters:
@@ -84,7 +111,11 @@
 #' @param sd Standard deviation, positive. In `normal()` a number is fixed, and `Inf` is a flat prior (not in models
 #'   with a full [gp()]). `learn()` or a prior estimates one standard deviation for each variable (automatic relevance
 #'   determination); all columns of a factor share one. In `half_normal()` it is that of the normal variable.
-#' @param df Degrees of freedom, positive.
+#' @param df Degrees of freedom, positive; in `horseshoe()` those of the slopes' own scales, at least 0.1.
+#' @param scale_global,df_global Scale and degrees of freedom of the half-t prior of tau, the scale that slopes share; or
+#'   `fixed()` of tau.
+#' @param scale_slab,df_slab Scale and degrees of freedom of the prior of c, the slab's standard deviation; or `fixed()` of c,
+#'   or `Inf` for none.
 #' @param location,scale Location, and scale, positive: the standard deviation of `student_t()` is larger, `scale * sqrt(df
 #'   / (df - 2))`, and that of `double_exponential()` is `scale * sqrt(2)`.
 #' @param value The fixed value: a number, a numeric vector for parameters with several values, such as thresholds or
@@ -104,6 +135,9 @@
 #' Lewandowski, D., Kurowicka, D. and Joe, H. (2009). Generating random correlation matrices based on vines and extended
 #' onion method. *Journal of Multivariate Analysis* 100, 1989-2001 (`lkj`).
 #'
+#' Piironen, J. and Vehtari, A. (2017). Sparsity information and regularization in the horseshoe and other shrinkage
+#' priors. *Electronic Journal of Statistics* 11, 5018-5051 (`horseshoe`).
+#'
 #' Simpson, D., Rue, H., Riebler, A., Martins, T. G. and Sorbye, S. H. (2017). Penalising model component complexity: a
 #' principled, practical approach to constructing priors. *Statistical Science* 32, 1-28 (`pc`).
 #'
@@ -119,6 +153,10 @@
 #'
 #' # text in Stan's words, and slopes with heavy tails
 #' galvi(mpg ~ wt + hp, data = mtcars, prior = list(default = "student_t(3, 0, 2.5)", sigma = "exponential(0.2)"))
+#'
+#' # most slopes near zero: tau is expected to be near 0.5 mpg for a standard deviation of a column
+#' fit <- galvi(mpg ~ ., data = data.frame(mpg = mtcars$mpg, scale(mtcars[-1])), prior = horseshoe(scale_global = 0.5))
+#' fit$hyper
 #'
 #' # a random intercept whose standard deviation exceeds 100 with probability 0.01
 #' galvi(Reaction ~ Days + iid(Subject, variance = pc(100, 0.01)), data = sleepstudy)
@@ -227,8 +265,8 @@ is_normal <- function(x) inherits(x, "galvi_normal")
 
 # Names of the prior constructors.
 prior_names <- function() {
-  c("normal", "student_t", "cauchy", "double_exponential", "half_normal", "half_student_t", "half_cauchy", "log_normal",
-    "pc", "pc_range", "gamma_prior", "lkj")
+  c("normal", "student_t", "cauchy", "double_exponential", "horseshoe", "half_normal", "half_student_t", "half_cauchy",
+    "log_normal", "pc", "pc_range", "gamma_prior", "lkj")
 }
 
 #' @export

@@ -17,10 +17,11 @@ prior_posterior <- function(model) {
   values <- drawn_hyper(core, drawn, n)
   if (length(heavy)) {
     base <- grep("(^|_)fixed\\.base$", hyper$name)
-    priors <- lapply(heavy, function(row) {
-      do.call(new_value, row[intersect(c("type", "df", "location", "scale"), names(row))])
-    })
-    values[, base] <- vapply(priors, mixing_sds, numeric(n), n)
+    values[, base] <- vapply(heavy, function(row) {
+      prior <- do.call(new_value, row[intersect(c("type", "df", "location", "scale"), names(row))])
+      if (is.null(row$hyper)) return(mixing_sds(prior, n))
+      mixing_sds(prior, n, values[, row$hyper$global], if (is.null(row$hyper$slab)) Inf else values[, row$hyper$slab])
+    }, numeric(n))
     core["prior_rows"] <- list(NULL)
     core <- Filter(Negate(is.null), core)
   }

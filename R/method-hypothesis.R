@@ -182,6 +182,8 @@ prior_density <- function(fit, contrast) {
   own <- if (length(one) == 1L && length(contrast$slopes) == length(coefficient_names(fit))) {
     fit$prior[[coefficient_names(fit)[one]]]
   }
+  # a learned width, and a density that is infinite at 0
+  if (is_horseshoe(own)) return(NA_real_)
   if (is_heavy(own)) {
     slope <- contrast$slopes[one]
     return(exp(log_prior_density(own, -contrast$constant / slope)) / abs(slope))

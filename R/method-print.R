@@ -157,7 +157,8 @@ why_no_certificate <- function(fit) {
   if (evidence_kind(fit) == "approximation") return("no certificate for an approximation of the evidence")
   concave <- vapply(fit$model$prior_rows, function(row) row$type %in% c("double_exponential", "logistic"), NA)
   one_optimum <- facts_of(fit)$log_concave && all(concave)
-  if (one_optimum) "no certificate under a flat prior" else "no certificate, as the bound may have several maxima"
+  if (!one_optimum) return("no certificate, as the bound may have several maxima")
+  if (length(concave)) "one maximum, but no certificate, which needs normal priors" else "no certificate under a flat prior"
 }
 
 #' The duality gap, if the dual was minimised

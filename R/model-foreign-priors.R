@@ -130,7 +130,7 @@ table_row <- function(row) {
 #' @noRd
 check_prior_kind <- function(value, kind, written) {
   own <- switch(value$type, lkj = "correlation", fixed = kind, pc = , gamma_prior = "sd", pc_range = "positive",
-    if (is_coefficient_prior(value)) "any" else "positive")
+    horseshoe = "slope", if (is_coefficient_prior(value)) "any" else "positive")
   fine <- switch(kind,
     correlation = value$type == "lkj", coefficient = is_coefficient_prior(value),
     sd = own %in% c("any", "sd", "positive"), positive = own %in% c("any", "positive")
@@ -140,7 +140,7 @@ check_prior_kind <- function(value, kind, written) {
     "`prior`: %s: %s cannot be the prior of %s. It may be %s.", written, format(value),
     switch(kind, coefficient = "a coefficient", sd = "a standard deviation", correlation = "correlations",
       "a positive number"), switch(kind,
-      coefficient = "normal(), student_t(), cauchy(), double_exponential() or logistic()",
+      coefficient = "normal(), student_t(), cauchy(), double_exponential(), horseshoe() or logistic()",
       correlation = "lkj()",
       "normal(), student_t() or cauchy() cut at 0, exponential(), gamma(), inv_gamma() or lognormal()"
     )
@@ -270,13 +270,14 @@ prior_of_rstanarm <- function(x, shown) {
   name <- sub(".*\\$", "", shown)
   dist <- if (identical(x$dist, "t")) "student_t" else x$dist
   if (dist == "lkj" && name %in% c("cor", "L")) return(lkj(number_or(x$regularization, 1)))
+  if (dist == "hs") return(horseshoe(x$df, x$global_scale, x$global_df, x$slab_scale, x$slab_df))
   known <- c("normal", "student_t", "cauchy", "laplace", "exponential")
   if (!dist %in% known) {
     advice <- switch(dist,
       decov = sprintf("prior = list(sd = \"exponential(%s)\", cor = lkj(%s))",
         format(1 / number_or(x$scale, 1)), format(number_or(x$regularization, 1))),
       lkj = sprintf("prior = list(cor = lkj(%s))", format(number_or(x$regularization, 1))),
-      "prior = double_exponential(0, 0.5) or student_t(3, 0, 0.5), or learn the sd, normal(0, learn(1))"
+      "prior = horseshoe(), or double_exponential(0, 0.5), or learn the sd, normal(0, learn(1))"
     )
     stop_galvi("prior", sprintf("`%s` is %s() of rstanarm, which galvi does not have: write %s.", shown, dist, advice))
   }

@@ -62,7 +62,7 @@ design_fixed <- function(terms, frame, context) {
   list(
     spec = spec, rows = list(W = coded(W, spec$coding, context$threads)), term = term,
     priors = shown_priors(priors, spec), known = known,
-    prior_rows = heavy_rows(priors, spec, at_means_typed(context$prior), context$proper)
+    prior_rows = heavy_rows(priors, spec, at_means_typed(context$prior), context$proper, context$registry)
   )
 }
 
@@ -129,6 +129,11 @@ typed_priors <- function(spec, context) {
     }
     if (!slope && !context$intercept) return(new_value("normal", mean = 0, sd = 0))
     prior <- chosen_prior(context$prior, c(spec$columns[j], labels[j], if (slope) "default" else "at_means"))
+    if (!slope && is_horseshoe(prior)) {
+      stop_galvi("prior", paste(
+        "horseshoe() is a prior of slopes, which it shrinks to zero: give the intercept normal() or student_t()."
+      ))
+    }
     # that of a fit is open again
     if (!isTRUE(attr(prior, "open"))) prior
   })
@@ -277,7 +282,8 @@ fixed_prior_columns <- function(priors, spec, registry, proper = FALSE) {
     position[j] <- seen[[owner]] <- prior_sd(sd, owner, registry, term = fixed_label)
   }
   mean <- vapply(seq_len(q), function(j) {
-    if (is.null(priors[[j]])) spec$coding$mean[j] else if (heavy[j]) priors[[j]]$location else priors[[j]]$mean
+    own <- priors[[j]]
+    if (is.null(own)) spec$coding$mean[j] else if (heavy[j]) heavy_prior(own)$location else own$mean
   }, 0)
   list(mean = mean, factors = cbind(position, position, deparse.level = 0))
 }

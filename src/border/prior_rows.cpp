@@ -1,5 +1,6 @@
 #include "border/prior_rows.h"
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 
@@ -55,10 +56,21 @@ std::vector<PriorRow> prior_rows_from_list(const Rcpp::List& model) {
   for (const auto& entry : Rcpp::List(model["prior_rows"])) {
     const Rcpp::List row = entry;
     out.push_back({get<int>(row, "latent") - 1, get<int>(row, "design") - 1, get<int>(row, "term") - 1,
-                   get_vector(row, "W"),
-                   {get<std::string>(row, "type"), get<double>(row, "location"), get<double>(row, "scale"),
-                    has(row, "df") ? get<double>(row, "df") : 1.0, get<double>(row, "base_sd")}});
+                   get_vector(row, "W"), coefficient_prior_from_list(row)});
   }
+  return out;
+}
+
+CoefficientPriorSpec coefficient_prior_from_list(const Rcpp::List& row) {
+  CoefficientPriorSpec out{get<std::string>(row, "type"), get<double>(row, "location")};
+  if (has(row, "scale")) out.scale = get<double>(row, "scale");
+  if (has(row, "df")) out.df = get<double>(row, "df");
+  out.base_sd = get<double>(row, "base_sd");
+  out.parameters.type = out.type;
+  if (!has(row, "hyper")) return out;
+  const Rcpp::List hyper = row["hyper"];
+  for (const char* name : {"global", "slab"})
+    if (has(hyper, name)) out.parameters.hyper[name] = positions(hyper[name]);
   return out;
 }
 
@@ -79,23 +91,33 @@ DesignRows with_prior_rows(const DesignRows& design, const std::vector<PriorRow>
 
 void add_prior_rows(const std::vector<PriorRow>& priors, RowBlock& rows, std::unique_ptr<Likelihood>& likelihood) {
   const Index n = rows.data.y.size(), more = static_cast<Index>(priors.size());
-  std::vector<std::unique_ptr<Likelihood>> parts;
-  std::vector<Index> latent;
+  // coefficients of the same prior share it, and so its tables
+  std::vector<const PriorRow*> kinds;
+  std::vector<int> part;
+  for (const PriorRow& prior : priors) {
+    const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const PriorRow* kind) {
+      return kind->latent == prior.latent && kind->spec == prior.spec;
+    });
+    part.push_back(static_cast<int>(found - kinds.begin()) + 1);
+    if (found == kinds.end()) kinds.push_back(&prior);
+  }
   Data& data = rows.data;
   data.part = Eigen::VectorXi::Zero(n);
   data.y = with_rows<Vector>(data.y, more, [&](Index at, Vector& y) { y[at] = priors[at - n].spec.location; });
   data.size = with_rows<Vector>(data.size, more, [](Index at, Vector& x) { x[at] = 1; });
   data.weight = with_rows<Vector>(data.weight, more, [](Index at, Vector& x) { x[at] = 1; });
-  data.part = with_rows<Eigen::VectorXi>(
-      data.part, more, [&](Index at, Eigen::VectorXi& x) { x[at] = static_cast<int>(at - n + 1); });
+  data.part =
+      with_rows<Eigen::VectorXi>(data.part, more, [&](Index at, Eigen::VectorXi& x) { x[at] = part[at - n]; });
   data.censoring = with_rows<Matrix>(data.censoring, more, [&](Index at, Matrix& x) {
     x(at, 0) = x(at, 1) = data.y[at];
     x(at, 2) = -infinity;
   });
   rows.offset = with_rows<Matrix>(rows.offset, more, [](Index at, Matrix& x) { x.row(at).setZero(); });
-  for (const PriorRow& prior : priors) {
-    parts.push_back(make_coefficient_prior(prior.spec));
-    latent.push_back(prior.latent);
+  std::vector<std::unique_ptr<Likelihood>> parts;
+  std::vector<Index> latent;
+  for (const PriorRow* kind : kinds) {
+    parts.push_back(make_coefficient_prior(kind->spec));
+    latent.push_back(kind->latent);
   }
   likelihood = std::make_unique<Mixed>(std::move(likelihood), std::move(parts), std::move(latent));
 }

@@ -24,6 +24,8 @@ struct PriorRow {
 /// A model's `prior_rows` (R/model-list.R), and their number.
 std::vector<PriorRow> prior_rows_from_list(const Rcpp::List& model);
 Index prior_rows(const Rcpp::List& model);
+/// One of them without its columns: list(type, location, scale, df, base_sd, hyper).
+CoefficientPriorSpec coefficient_prior_from_list(const Rcpp::List& row);
 
 /// Design `number` with these rows. That of other latent values repeats its first row: the prior does not depend on them.
 DesignRows with_prior_rows(const DesignRows& design, const std::vector<PriorRow>& priors, Index number);

@@ -5,6 +5,7 @@
 #include "likelihood/counts.cpp"
 #include "likelihood/custom.cpp"
 #include "likelihood/custom_several.cpp"
+#include "likelihood/horseshoe.cpp"
 #include "likelihood/log_densities.cpp"
 #include "likelihood/plane_forms.cpp"
 #include "likelihood/registry.cpp"

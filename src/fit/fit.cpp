@@ -307,11 +307,15 @@ bool couples(LatentGaussianModel& model, const Posterior& q) {
   return !(between <= none * largest);
 }
 
-/// Is the posterior Gaussian given hyperparameters, but for priors of coefficients with heavy tails? States are then near
-/// it, however far from a Gaussian the joint posterior with the hyperparameters is.
+/// Are priors of coefficients what makes the joint posterior far from every Gaussian: is the posterior Gaussian given
+/// hyperparameters, but for heavy tails, or do coefficients have a learned scale, given which they are nearer to one? States
+/// are then near it.
 bool gaussian_but_for_priors(const LatentGaussianModel& model) {
   const Mixed* mixed = model.likelihood().mixed();
-  return model.latents() == 1 && mixed && mixed->has_priors() && mixed->parts().front()->conjugate();
+  if (model.latents() != 1 || !mixed || !mixed->has_priors()) return false;
+  const auto& parts = mixed->parts();
+  return parts.front()->conjugate() ||
+         std::any_of(parts.begin() + 1, parts.end(), [](const auto& prior) { return prior->has_hyper(); });
 }
 
 /// What is uncertain beside q: hyperparameters, and how latent values depend on each other.

@@ -10,17 +10,25 @@
 #include <utility>
 
 #include "likelihood/double_exponential.h"
+#include "likelihood/horseshoe.h"
 #include "likelihood/identity_link.h"
 #include "likelihood/student.h"
 
 namespace galvi {
 
-/// `type`: "student_t", "double_exponential" or "logistic". base_sd: 0, or the standard deviation of the normal prior,
-/// around the same location, that beta has in place of a flat one; the density is then divided by it.
+/// `type`: "student_t", "double_exponential", "logistic" or "horseshoe". base_sd: 0, or the standard deviation of the
+/// normal prior, around the same location, that beta has in place of a flat one; the density is then divided by it.
 struct CoefficientPriorSpec {
   std::string type;
-  double location = 0, scale = 1, df = 1;  // df: of student_t
+  double location = 0, scale = 1, df = 1;  // df: of student_t and horseshoe; scale: not of horseshoe
   double base_sd = 0;
+  LikelihoodSpec parameters = {};  // of horseshoe: `global` and, unless it has no slab, `slab` in the table
+
+  /// Do both give the same function of eta and the response?
+  bool operator==(const CoefficientPriorSpec& other) const {
+    return type == other.type && scale == other.scale && df == other.df && base_sd == other.base_sd &&
+           parameters.hyper == other.parameters.hyper;
+  }
 };
 
 class StudentPrior final : public StudentResponse {
@@ -33,6 +41,7 @@ class DoubleExponentialPrior final : public DoubleExponential {
  public:
   explicit DoubleExponentialPrior(double scale) : DoubleExponential(PositiveParameter(), 1.0, 1.0) { set(scale); }
   void update(const ConstVectorRef&) override {}
+  void add_gradient(const Datum&, const double*, double, VectorRef) const override {}
 };
 
 /// log p = -|z| - 2 log(1 + exp(-|z|)) - log scale, z = (eta - y) / scale.
@@ -96,6 +105,15 @@ class OverNormal final : public IdentityLink {
   Smoothness smoothness() const override { return prior_->smoothness(); }
   Smoothness smoothness(const Datum& datum) const override { return prior_->smoothness(datum); }
   bool log_concave() const override { return false; }
+  bool has_hyper() const override { return prior_->has_hyper(); }
+  void update(const ConstVectorRef& hyper) override { prior_->update(hyper); }
+  void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
+    prior_->add_gradient(datum, eta, weight, gradient);
+  }
+  bool add_expected_gradient(const Datum& datum, const double* mean, const double* variance, double weight,
+                             VectorRef gradient) const override {
+    return prior_->add_expected_gradient(datum, mean, variance, weight, gradient);
+  }
   double starting_eta(const Datum& datum) const override { return datum.y; }
   double conditional_variance(const Datum& row, const double* eta) const override {
     return prior_->conditional_variance(row, eta);
@@ -117,6 +135,7 @@ inline std::unique_ptr<Likelihood> make_coefficient_prior(const CoefficientPrior
   if (spec.type == "student_t") out = std::make_unique<StudentPrior>(spec.df, spec.scale);
   if (spec.type == "double_exponential") out = std::make_unique<DoubleExponentialPrior>(spec.scale);
   if (spec.type == "logistic") out = std::make_unique<LogisticPrior>(spec.scale);
+  if (spec.type == "horseshoe") out = std::make_unique<HorseshoePrior>(spec.df, spec.parameters);
   if (!out) throw std::invalid_argument("unknown prior \"" + spec.type + "\" of a coefficient");
   if (spec.base_sd > 0) out = std::make_unique<OverNormal>(std::move(out), spec.base_sd);
   return out;

@@ -46,7 +46,7 @@ void start_at_prior(const Mixed& likelihood, const Datum& datum, Matrix& mean, M
   double l[5];
   mean(n, k) = prior.starting_eta(datum);
   prior.derivatives(datum, mean(n, k), l);
-  variance(n, k) = l[2] < 0 ? -1 / l[2] : prior.conditional_variance(datum, &mean(n, k));
+  variance(n, k) = l[2] < 0 ? -1 / l[2] : std::min(prior.conditional_variance(datum, &mean(n, k)), widest_marginal);
 }
 
 // The sites of a distributional likelihood with the other predictors at these values, and with eta_1 where each
@@ -99,13 +99,29 @@ Matrix noisy_others(const Likelihood& all, const Data& data, const Matrix& prior
   return out;
 }
 
+// Of starts with coefficients at the peaks of their priors: the same with coefficients that the data alone determine.
+void add_without_priors(const LatentGaussianModel& model, std::vector<Sites>& starts) {
+  const Mixed* mixed = model.likelihood().mixed();
+  if (!mixed || !mixed->has_priors()) return;
+  Sites free = starts.front();
+  for (Index n = 0; n < free.lambda.rows(); ++n)
+    if (mixed->is_prior(model.data()[n])) {
+      free.lambda.row(n).setZero();
+      free.b.row(n).setZero();
+    }
+  starts.push_back(std::move(free));
+}
+
 }  // namespace
 
 std::vector<Sites> other_starts(LatentGaussianModel& model) {
   const Index N = model.rows(), K = model.latents();
   // starting_sites() treat responses as noise; with the other predictors at their prior means they may be signal
-  if (model.likelihood().distributional())
-    return {sites_given(model.context(), model, model.data(), model.prior_mean(), model.prior_mean())};
+  if (model.likelihood().distributional()) {
+    std::vector<Sites> out{sites_given(model.context(), model, model.data(), model.prior_mean(), model.prior_mean())};
+    add_without_priors(model, out);
+    return out;
+  }
   Sites start{Matrix::Zero(N, K), Matrix::Zero(N, K)};
   if (K > 1) return {start};
   for (Index n = 0; n < N; ++n) {
@@ -116,7 +132,9 @@ std::vector<Sites> other_starts(LatentGaussianModel& model) {
     start.b(n) = site.b;
   }
   constexpr double blurred = 0.01;
-  return {start, {blurred * start.lambda, blurred * start.b}};
+  std::vector<Sites> out{start, {blurred * start.lambda, blurred * start.b}};
+  add_without_priors(model, out);
+  return out;
 }
 
 Sites starting_sites(Context& context, const LatentGaussianModel& model, const Data& data,
@@ -150,7 +168,8 @@ Sites starting_sites(Context& context, const LatentGaussianModel& model, const D
     const bool moderate =
         std::isfinite(lambda) && std::isfinite(move) && lambda >= 0 && std::abs(move) <= 3 * std::sqrt(v);
     // a kink has no expansion, nor has a log likelihood that is convex where it is largest
-    const bool keep = narrow ? own.lambda == 0 : !explosive || lambda <= 10 * own.lambda || lambda * v < 1;
+    const bool kink = own.lambda == 0 || likelihood.smoothness(data[n]).width == 0;
+    const bool keep = narrow ? kink : !explosive || lambda <= 10 * own.lambda || lambda * v < 1;
     if (moderate && keep) continue;
     sites.lambda(n) = own.lambda;
     sites.b(n) = own.b;

@@ -8,6 +8,15 @@ tol <- list(
   solve       = 1e-6,   # posterior means in posterior sds, by two solves of one system of condition 1e12
   optimum     = 1e-4,   # parameters where the ELBO is met to 1e-8: error ~ its square root
 
+  # the best Gaussian against long runs of sampling, 11 coefficients of 32 rows or 50 slopes of 100: what is asked of it
+  tails_mean          = 0.1,   # means, in posterior sds
+  tails_sd            = 0.05,  # relative, of sds
+  tails_sd_cauchy     = 0.07,  # on 32 rows a Cauchy prior leaves posteriors further from a Gaussian
+  horseshoe_mean      = 0.2,   # the exact posterior is a peak and a wide part
+  horseshoe_least_sd  = 0.7,   # of which the Gaussian is narrower
+  horseshoe_learned   = 0.35,  # the bound's estimate of tau is too large for many small slopes, so they shrink too little
+  horseshoe_most_sd   = 1.15,  # and their sds are too large
+
   # random models of the fuzzer, of any condition
   fuzz_rounding   = 1e-8,  # of a bound or a linear predictor: sums of terms that may be 1e3 times the result
   fuzz_prediction = 1e-4,  # in posterior sds: below what anyone can see of a prediction

@@ -6,6 +6,7 @@
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"
+#include "border/prior_rows.h"
 #include "border/monitor.h"
 #include "expectation/expectation.h"
 #include "likelihood/coefficient_priors.h"
@@ -212,21 +213,26 @@ Rcpp::NumericMatrix probe_log_densities(Rcpp::List likelihood, Rcpp::NumericVect
 }
 
 // The expectation of the log density of a coefficient's prior: value, d_m, d_v, d_mm, d_mv, d_vv for each mean and
-// variance.   n x 6
+// variance, log p at the mean, and the derivatives of the first in each number of `hyper`.   n x 7 or more
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix probe_coefficient_prior(Rcpp::List prior, Rcpp::NumericVector mean, Rcpp::NumericVector variance) {
-  const auto made = galvi::make_coefficient_prior(
-      {galvi::get<std::string>(prior, "type"), galvi::get<double>(prior, "location"), galvi::get<double>(prior, "scale"),
-       galvi::has(prior, "df") ? galvi::get<double>(prior, "df") : 1.0, galvi::get<double>(prior, "base_sd")});
+Rcpp::NumericMatrix probe_coefficient_prior(Rcpp::List prior, Rcpp::NumericVector mean, Rcpp::NumericVector variance,
+                                            Rcpp::NumericVector hyper = Rcpp::NumericVector::create()) {
+  const auto made = galvi::make_coefficient_prior(galvi::coefficient_prior_from_list(prior));
+  const galvi::Vector table = galvi::from_r(hyper);
+  made->update(table);
   const auto expected = galvi::make_expectation("auto", *made);
   const galvi::Datum datum{galvi::get<double>(prior, "location"), 1.0};
-  Rcpp::NumericMatrix out(mean.size(), 6);
+  Rcpp::NumericMatrix out(mean.size(), 7 + hyper.size());
   for (int n = 0; n < mean.size(); ++n) {
     double d[5] = {0, 0, 0, 0, 0};
     galvi::RowExpectation row{0.0, d, d + 1, d + 2, d + 3, d + 4};
     expected->evaluate_row(*made, datum, &mean[n], &variance[n], 2, row);
     out(n, 0) = row.value;
     for (int i = 0; i < 5; ++i) out(n, i + 1) = d[i];
+    out(n, 6) = made->log_density(datum, &mean[n]);
+    galvi::Vector gradient = galvi::Vector::Zero(hyper.size());
+    if (made->has_hyper()) made->add_expected_gradient(datum, &mean[n], &variance[n], 1.0, gradient);
+    for (int i = 0; i < hyper.size(); ++i) out(n, 7 + i) = gradient[i];
   }
   return out;
 }
