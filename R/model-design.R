@@ -15,7 +15,7 @@ design_of_parts <- function(parts, formulas, data, family, args, na.action) {
 
 design_of_frame <- function(formulas, family, parts, frame, args) {
   response <- family_response(
-    family, stats::model.response(frame), row_weights(frame, args$weights), variable_name(parts$response),
+    family, stats::model.response(frame), row_weights(frame, args$weights), response_typed(parts),
     counted = counts_rows(args$weights)
   )
   latents <- if (length(parts$others)) {
@@ -35,6 +35,9 @@ design_of_frame <- function(formulas, family, parts, frame, args) {
     truncated = any(c("lb", "ub") %in% names(known))
   ))
 }
+
+# What messages call the response: a left side with a bar as it was typed.
+response_typed <- function(parts) or_else(attr(parts$formula, "said")$typed, variable_name(parts$response))
 
 # In other formulas the parameter has the place of the response; the response itself is in no right side.
 parse_formulas <- function(formulas, data, family, elsewhere) {

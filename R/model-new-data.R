@@ -20,6 +20,9 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   terms <- without_unread(design, terms, kept)
   args <- new_data_args(design, newdata, response || sized)
   check_new_columns(design, terms, newdata)
+  naming_rows(labels, as_newdata_error(
+    check_said_of_new(attr(design$frame_terms, "said"), newdata, environment(terms), response)
+  ))
   frame <- naming_rows(labels, new_frame(terms, newdata, args, design$xlevels))
   missing <- missing_rows(frame)
   if (length(missing) && identical(na.action, stats::na.fail)) {
@@ -143,7 +146,7 @@ group_columns <- function(design) {
 
 # The arguments offset and, if they are asked for, weights, evaluated in newdata.
 new_data_args <- function(design, newdata, weighted) {
-  args <- c(list(offset = design$offset, weights = if (weighted) weight_numbers(design$weights)), design$known)
+  args <- c(list(offset = design$offset, weights = if (weighted) design$weights), design$known)
   args <- known_for_rows(args[!vapply(args, is.null, NA)], nrow(newdata))
   for (arg in names(args)) {
     value <- tryCatch(eval(args[[arg]], newdata, environment(design$formula)), error = function(e) NULL)
