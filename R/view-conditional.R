@@ -258,19 +258,23 @@ level_values <- function(x) {
   if (is.factor(x)) factor(levels(x), levels(x), ordered = is.ordered(x))[levels(x) %in% x] else sort(unique(x))
 }
 
-#' Values of a variable that has a curve each: its levels, or the mean and one standard deviation to either side
-#' @return list(variable, values, labels)
+#' Values of a variable that has a curve each: those that are given, its levels, or the mean and one standard deviation
+#' to either side
+#' @return list(variable, values, labels, named: did the user name the values?)
 #' @noRd
-group_values <- function(inputs, variable) {
+group_values <- function(inputs, variable, given = NULL) {
   x <- get_variable(inputs$values, variable)
-  if (has_few_values(inputs, variable$name, variable$column)) {
-    values <- level_values(x)
-    return(list(variable = variable, values = values, labels = format(values, trim = TRUE, justify = "none")))
+  few <- has_few_values(inputs, variable$name, variable$column)
+  if (few || !is.null(given)) {
+    values <- if (is.null(given)) level_values(x) else unname(given)
+    labels <- or_else(names(given), format(values, trim = TRUE, justify = "none"))
+    return(list(variable = variable, values = values, labels = labels, named = !is.null(names(given))))
   }
   values <- mean(as.numeric(x)) + c(-1, 0, 1) * stats::sd(as.numeric(x))
   values <- alike(values, range(x))
   labels <- if (is.numeric(x)) vapply(signif(values, 3L), format, "") else format(values)
-  list(variable = variable, values = values, labels = paste0(labels, c(" (mean - sd)", " (mean)", " (mean + sd)")))
+  list(variable = variable, values = values, labels = paste0(labels, c(" (mean - sd)", " (mean)", " (mean + sd)")),
+    named = FALSE)
 }
 
 #' Numbers, dates and times make curves; the rest is drawn level by level
