@@ -306,6 +306,7 @@ conditional_data <- function(fit, inputs, shown, given, others, settings) {
   k <- settings$k
   found <- method$of(if (is.null(k)) fit else predictor_view(fit, k),
     if (is.null(k) || n_predictors(fit) == 1L) target else target_view(target, k), settings$prob, settings$robust)
+  found <- lapply(found, without_outside, target$outside)
   n <- nrow(rows)
   values <- lapply(shown, function(one) get_variable(rows, one$variable))
   plain <- Filter(function(x) is.null(dim(x)), others)
