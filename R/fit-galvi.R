@@ -298,6 +298,11 @@ galvi.default <- function(x, ...) {
 
 check_sample_prior <- function(x) {
   if (identical(x, c("no", "only"))) return("no")
+  if (identical(x, "yes")) {
+    stop_galvi("argument", paste(
+      "`sample_prior = \"yes\"` is brms' way to prior densities, which hypothesis() has without: leave it out."
+    ))
+  }
   check_choice(x, c("no", "only"), "sample_prior")
 }
 

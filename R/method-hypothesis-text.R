@@ -112,16 +112,19 @@ structured_parameters <- function(spec, one, effects) {
   )
 }
 
-#' Other hyperparameters, by their names in fit$hyper, and by that of the parameter where only one has it; sigma
+#' Other hyperparameters, by their names in fit$hyper, and by that of the parameter where only one has it; sigma;
+#' thresholds, which are intercepts in brms
 #' @noRd
 other_parameters <- function(fit) {
   table <- fit$model$hyper
   shown <- which(!in_array(table))
   at <- shown[table$learned[shown]]
   own <- fit$hyper$parameter[match(at, shown)]
+  threshold <- match(at, fit$model$likelihood$hyper$thresholds)
   out <- lapply(seq_along(at), function(i) {
     alone <- !own[i] %in% c("variance", "sd") && sum(own == own[i]) == 1L
-    list(kind = "hyper", at = at[i], root = FALSE, names = unique(plain_text(c(table$name[at[i]], if (alone) own[i]))))
+    names <- c(table$name[at[i]], if (alone) own[i], if (!is.na(threshold[i])) sprintf("b_Intercept[%d]", threshold[i]))
+    list(kind = "hyper", at = at[i], root = FALSE, names = unique(plain_text(names)))
   })
   residual <- which(table$name[at] == "gaussian.variance")
   c(out, if (length(residual)) list(list(kind = "hyper", at = at[residual], root = TRUE, names = "sigma")))
@@ -229,8 +232,14 @@ with_symbols <- function(text, known, wrong) {
 
 stop_unknown_parameter <- function(name, known, wrong) {
   first <- names(known)[!duplicated(known)]
+  level <- matched("^r_(.+)$", name)
+  hint <- if (length(level)) {
+    sprintf(" Effects of levels have scope = \"ranef\", group = \"%s\", or \"coef\" with the coefficient added.", level)
+  } else {
+    did_you_mean(name, names(known))
+  }
   wrong(sprintf("has `%s`, which is not a parameter of this class; there %s %s.%s", name,
-    if (length(first) == 1L) "is" else "are", quote_names(first, max = 40L), did_you_mean(name, names(known))))
+    if (length(first) == 1L) "is" else "are", quote_names(first, max = 40L), hint))
 }
 
 #' The coefficients of an expression that is linear in its symbols, and its constant; NULL if it is not linear

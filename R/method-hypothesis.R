@@ -24,7 +24,8 @@
 #' side.
 #'
 #' **Names.** Coefficients are named as in [coef()], or as brms has them: `Intercept` is `(Intercept)`; `factor(cyl)6`
-#' is also `factorcyl6`; `z:x` is also `x:z`; of other linear predictors `sigma_x`. Backticks are understood. With
+#' is also `factorcyl6`; `z:x` is also `x:z`; of other linear predictors `sigma_x`. `Intercept[1]` is the first threshold
+#' of ordered classes. Backticks are understood. With
 #' `class = "sd"` and `group = "g"`, names are those of effects, such as `Intercept`: `sd_g__Intercept` in full. Full
 #' names are understood in any class: `b_x`, `sd_g__x`, `cor_g__Intercept__x`, `sigma` (the standard deviation of a
 #' gaussian response), and the names in `fit$hyper`. Functions may be `exp`, `log`, `sqrt`, `abs`, `plogis` and others
@@ -40,6 +41,8 @@
 #'   [`ranef()`][ranef.galvi] has them; or `"coef"`, in which the fixed effect is added. Hypotheses about levels must
 #'   be linear.
 #' @param alpha Probability beyond the limits of an interval, between 0 and 1, see Details.
+#' @param robust If TRUE, `Estimate` and `Est.Error` are the median and the median absolute deviation (times 1.4826),
+#'   otherwise, which is the default, mean and standard deviation.
 #' @param seed NULL, or a number for [set.seed()] where draws are needed; the state of the random number generator is
 #'   restored.
 #' @param digits,... For `print()`: number of decimals; `...` must be empty.
@@ -75,7 +78,7 @@ hypothesis.default <- function(x, ...) generic_elsewhere("hypothesis", "brms", x
 #' @export
 #' @rawNamespace S3method(brms::hypothesis,galvi)
 hypothesis.galvi <- function(x, hypothesis, class = "b", group = "", scope = c("standard", "ranef", "coef"),
-                             alpha = 0.05, seed = NULL, ...) {
+                             alpha = 0.05, robust = FALSE, seed = NULL, ...) {
   refuse_dots(list(...), hypothesis.galvi, "hypothesis()")
   if (!is.character(hypothesis) || !length(hypothesis) || anyNA(hypothesis)) {
     stop_galvi("argument", sprintf("`hypothesis` must be text such as \"x > 0\", not %s.", describe(hypothesis)))
@@ -84,13 +87,14 @@ hypothesis.galvi <- function(x, hypothesis, class = "b", group = "", scope = c("
   group <- check_word(or_else(group, ""), "group")
   scope <- first_choice(scope, c("standard", "ranef", "coef"), "scope")
   alpha <- check_level(alpha, "alpha")
+  robust <- check_flag(robust, "robust")
   if (!is.null(seed)) seed <- check_number(seed, "seed")
   asked <- if (scope == "standard") {
     about_parameters(x, hypothesis, class, group, seed)
   } else {
     about_levels(x, hypothesis, group, scope)
   }
-  table <- do.call(rbind, unname(lapply(asked, hypothesis_row, alpha)))
+  table <- do.call(rbind, unname(lapply(asked, hypothesis_row, alpha, robust)))
   row.names(table) <- NULL
   structure(list(hypothesis = table, class = paste0(class, if (nzchar(group)) paste0("_", group)), alpha = alpha),
     class = "galvi_hypothesis")
@@ -317,11 +321,11 @@ level_rows <- function(found, slopes, scope) {
 
 # ---- what is said of them ----
 
-hypothesis_row <- function(one, alpha) {
+hypothesis_row <- function(one, alpha, robust) {
   q <- one$posterior
   two <- one$sign == "="
   limits <- posterior_quantiles(q, if (two) c(alpha / 2, 1 - alpha / 2) else c(alpha, 1 - alpha))
-  moments <- posterior_moments(q)
+  centre <- if (robust) posterior_middle(q) else posterior_moments(q)
   if (two) {
     ratio <- if (is.na(one$prior)) NA_real_ else posterior_density(q) / one$prior
     probability <- if (is.na(ratio)) NA_real_ else if (is.infinite(ratio)) 1 else ratio / (1 + ratio)
@@ -334,7 +338,7 @@ hypothesis_row <- function(one, alpha) {
     star <- probability > 1 - alpha
   }
   row <- data.frame(
-    Hypothesis = one$label, Estimate = moments[1L], Est.Error = moments[2L], CI.Lower = limits[1L],
+    Hypothesis = one$label, Estimate = centre[1L], Est.Error = centre[2L], CI.Lower = limits[1L],
     CI.Upper = limits[2L], Evid.Ratio = ratio, Post.Prob = probability, Star = if (star) "*" else "",
     row.names = NULL
   )
@@ -348,6 +352,17 @@ posterior_moments <- function(q) {
   }
   mean <- sum(q$weight * q$values)
   c(mean, sqrt(sum(q$weight * (q$values - mean)^2)))
+}
+
+# The median and the median absolute deviation.
+posterior_middle <- function(q) {
+  median <- posterior_quantiles(q, 0.5)
+  deviation <- if (is.null(q$values)) {
+    mad_of_quantiles(matrix(posterior_quantiles(q, stats::pnorm(summary_nodes)), 1L))
+  } else {
+    posterior_quantiles(list(values = abs(q$values - median), weight = q$weight), 0.5)
+  }
+  c(median, mad_constant * deviation)
 }
 
 posterior_quantiles <- function(q, probs) {

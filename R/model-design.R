@@ -15,7 +15,7 @@ design_of_parts <- function(parts, formulas, data, family, args, na.action) {
 
 design_of_frame <- function(formulas, family, parts, frame, args) {
   response <- family_response(
-    family, stats::model.response(frame), row_weights(frame, args$weights), variable_name(parts$response),
+    family, stats::model.response(frame), row_weights(frame, args$weights), response_typed(parts),
     counted = counts_rows(args$weights)
   )
   latents <- if (length(parts$others)) {
@@ -36,6 +36,9 @@ design_of_frame <- function(formulas, family, parts, frame, args) {
   ))
 }
 
+# What messages call the response: a left side with a bar as it was typed.
+response_typed <- function(parts) or_else(attr(parts$formula, "said")$typed, variable_name(parts$response))
+
 # In other formulas the parameter has the place of the response; the response itself is in no right side.
 parse_formulas <- function(formulas, data, family, elsewhere) {
   parts <- parse_formula(formulas[[1L]], data, elsewhere)
@@ -50,12 +53,30 @@ parse_formulas <- function(formulas, data, family, elsewhere) {
 
 check_data <- function(data) {
   if (is.null(data)) return(NULL)
-  if (is.matrix(data) || (is.list(data) && !is.data.frame(data))) data <- as.data.frame(data)
+  if (is.list(data) && !is.data.frame(data)) data <- frame_of_list(data)
+  if (is.matrix(data)) data <- as.data.frame(data)
   if (!is.data.frame(data)) {
     stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
   }
   if (!nrow(data)) stop_galvi("data", "`data` is empty: it has no rows to fit.")
   data
+}
+
+#' A list of variables as a data frame, in which matrices stay matrices, as s(X, by = L) needs them
+#' @noRd
+frame_of_list <- function(data) {
+  wide <- vapply(data, is.matrix, NA)
+  if (!any(wide)) return(as.data.frame(data))
+  frame <- as.data.frame(data[!wide])
+  if (!length(frame)) frame <- data.frame(row.names = seq_len(nrow(data[[1L]])))
+  for (name in names(data)[wide]) {
+    if (nrow(data[[name]]) != nrow(frame)) {
+      stop_galvi("data", sprintf("`data` is a list in which `%s` has %d rows and other variables have %d.", name,
+        nrow(data[[name]]), nrow(frame)))
+    }
+    frame[[name]] <- data[[name]]
+  }
+  frame
 }
 
 #' Checks the numbers of a design like the user's data, as the user may have changed them

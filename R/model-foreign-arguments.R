@@ -68,6 +68,47 @@ with_parameter_formula <- function(call, value, name, family) {
   call
 }
 
+# The smooths of the first formula, each changed by change(smooth, i).
+with_smooths <- function(call, change) change_formula(call, function(f) {
+  at <- 0L
+  visit <- function(expr) {
+    if (!is.call(expr)) return(expr)
+    if (head_name(expr) %in% c("s", "te", "ti", "t2")) {
+      at <<- at + 1L
+      return(change(expr, at))
+    }
+    if (head_name(expr) %in% c("+", "-", "(")) expr[-1L] <- lapply(as.list(expr)[-1L], visit)
+    expr
+  }
+  f[[3L]] <- visit(f[[3L]])
+  f
+})
+
+# knots = list(x = c(0, 24)), of all smooths: each has those of its variables; what is no list is for all.
+with_knots <- function(call, value) {
+  listed <- head_name(value) == "list" && !is.null(names(value))
+  with_smooths(call, function(smooth, i) {
+    own <- if (listed) value[c(TRUE, names(value)[-1L] %in% vapply(unnamed_arguments(smooth), variable_name, ""))]
+    if (listed && length(own) < 2L) return(smooth)
+    knots <- if (listed) own else value
+    xt <- smooth[["xt"]]
+    if (is.null(xt)) xt <- quote(list())
+    if (head_name(xt) != "list") return(smooth)
+    xt[["knots"]] <- knots
+    smooth[["xt"]] <- xt
+    smooth
+  })
+}
+
+# sp = c(1, 0.1), one for each smooth.
+with_smoothing <- function(call, value) {
+  values <- if (head_name(value) == "c") as.list(value)[-1L] else list(value)
+  with_smooths(call, function(smooth, i) {
+    if (i <= length(values)) smooth[["sp"]] <- values[[i]]
+    smooth
+  })
+}
+
 # The family of a call, where it can be read; else NULL.
 family_in_call <- function(call) {
   if (is.null(call[["family"]])) return(as_galvi_family("gaussian"))
@@ -273,8 +314,9 @@ foreign_arguments <- local({
       )),
       nAGQ = drop("Expectations are exact to nine digits, whatever the number of groups."),
       select = drop("A smooth that may vanish has a penalty on all of it, as s(x, bs = \"ts\") has."),
-      knots = drop("Knots belong to their smooth, as in s(x, bs = \"cc\", xt = list(knots = list(x = c(0, 24))))."),
-      sp = drop("Smoothing parameters belong to their smooth, as in s(x, sp = 1)."),
+      knots = list(to = with_knots,
+        say = "Knots belong to their smooth, as in s(x, bs = \"cc\", xt = list(knots = list(x = c(0, 24))))."),
+      sp = list(to = with_smoothing, say = "Smoothing parameters belong to their smooth, as in s(x, sp = 1)."),
       gamma = smoothness, min.sp = smoothness,
       paraPen = smoothness, discrete = drop("`inducing = ` of gp() makes fits of many rows fast."),
       nl = list(to = NULL, say = non_linear_formula), nlpars = list(to = NULL, say = non_linear_formula),

@@ -80,6 +80,7 @@ prior_columns <- function(x) {
 #' @noRd
 prior_of_table <- function(x) {
   x <- prior_columns(x)
+  check_bounds(x)
   # rows without a prior are defaults
   x <- x[nzchar(x$prior) & !startsWith(x$prior, "("), ]
   out <- list()
@@ -90,6 +91,21 @@ prior_of_table <- function(x) {
     rows[[i]] <- row[c("name", "written")]
   }
   if (length(out)) structure(out, table = rows)
+}
+
+# brms' bounds of what is positive anyway; elsewhere they would change the model.
+check_bounds <- function(x) {
+  own <- c(sd = "0", positive = "0", correlation = "")[prior_classes[x$class]]
+  own[is.na(own)] <- ""
+  own[x$class == "nu"] <- "1"
+  bad <- which(!x$lb %in% "" & x$lb != own | nzchar(x$ub))
+  if (!length(bad)) return(invisible())
+  row <- x[bad[1L], ]
+  stop_galvi("prior", sprintf(
+    "`prior`: %s, %s: galvi has no bounds of coefficients and parameters, as posteriors are normal: leave %s out.",
+    written_row(row), paste(c(if (nzchar(row$lb)) paste("lb =", row$lb), if (nzchar(row$ub)) paste("ub =", row$ub)),
+      collapse = ", "), paste(c("lb", "ub")[c(nzchar(row$lb), nzchar(row$ub))], collapse = " and ")
+  ))
 }
 
 # Classes of brms and of glmmTMB: what they are priors of.
@@ -110,10 +126,7 @@ tmb_classes <- c(
 #' @noRd
 table_row <- function(row) {
   tmb <- row$class %in% setdiff(names(tmb_classes), "beta")
-  written <- sprintf(if (tmb) "the row %s, class %s%s" else "set_prior(%s, class = %s%s)", dQuote(row$prior, FALSE),
-    dQuote(row$class, FALSE), paste0(vapply(c("coef", "group", "dpar", "resp"), function(name) {
-      if (nzchar(row[[name]])) sprintf(", %s = %s", name, dQuote(row[[name]], FALSE)) else ""
-    }, ""), collapse = ""))
+  written <- written_row(row, tmb)
   if (tmb) return(tmb_row(row, written))
   kind <- prior_classes[row$class]
   of_responses <- row$class %in% c("sigma", "rescor", "Lrescor")
@@ -123,6 +136,14 @@ table_row <- function(row) {
   value <- prior_of_text(row$prior, sprintf("prior`: `%s", written))
   check_prior_kind(value, kind, written)
   list(name = table_name(row), value = value, written = written)
+}
+
+# A row as its user wrote it.
+written_row <- function(row, tmb = FALSE) {
+  sprintf(if (tmb) "the row %s, class %s%s" else "set_prior(%s, class = %s%s)", dQuote(row$prior, FALSE),
+    dQuote(row$class, FALSE), paste0(vapply(c("coef", "group", "dpar", "resp"), function(name) {
+      if (nzchar(row[[name]])) sprintf(", %s = %s", name, dQuote(row[[name]], FALSE)) else ""
+    }, ""), collapse = ""))
 }
 
 #' Stops where a prior cannot be one of such a parameter
@@ -244,9 +265,9 @@ other_class <- function(row) {
 #' Stops at a row that is of a coefficient which the model does not have; of other rows, terms say so
 #'
 #' @param rows The attribute `table`. built: of each predictor, from build_terms(); others: names of the predictors after
-#'   the first.
+#'   the first; thresholds: does the first have these in place of an intercept?
 #' @noRd
-check_table_rows <- function(rows, built, others) {
+check_table_rows <- function(rows, built, others, thresholds) {
   for (row in rows) {
     name <- row$name
     k <- match(name[1L], others, 0L)
@@ -256,6 +277,11 @@ check_table_rows <- function(rows, built, others) {
     columns <- built[[k + 1L]]$fixed$spec$columns
     found <- if (name == "default") length(setdiff(of, "(Intercept)")) > 0L else "(Intercept)" %in% columns
     if (found) next
+    if (thresholds && k == 0L && name != "default") {
+      stop_galvi("prior", sprintf(
+        "`prior`: %s: thresholds are estimated and take no prior: leave this row out.", row$written
+      ))
+    }
     stop_galvi("prior", sprintf(
       "`prior`: %s matches nothing: %s has %s. Its coefficients are %s.", row$written,
       if (k > 0L) sprintf("the linear predictor of %s", others[k]) else "this model",

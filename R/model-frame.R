@@ -55,8 +55,10 @@ fixed_names <- function(parsed) {
 # because na.omit() copies every column.
 model_frame <- function(terms, data, args, na.action) {
   errors <- if (is_standard_error(args$weights)) deparse_one(args$weights[[2L]])
-  args$weights <- weight_numbers(args$weights)
-  check_variables(terms, data, args)
+  typed <- args
+  typed$weights <- weight_numbers(args$weights)
+  check_variables(terms, data, typed)
+  naming_rows(frame_labels(data), check_said(attr(terms, "said"), data, environment(terms), args$subset))
   known <- args[intersect(names(known_words), names(args))]
   args <- known_for_rows(args, call("NROW", attr(terms, "variables")[[2L]]))
   call <- as.call(c(

@@ -20,14 +20,19 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   terms <- without_unread(design, terms, kept)
   args <- new_data_args(design, newdata, response || sized)
   check_new_columns(design, terms, newdata)
+  naming_rows(labels, as_newdata_error(
+    check_said_of_new(attr(design$frame_terms, "said"), newdata, environment(terms), response)
+  ))
   frame <- naming_rows(labels, new_frame(terms, newdata, args, design$xlevels))
   missing <- missing_rows(frame)
-  if (length(missing) && identical(na.action, stats::na.fail)) {
-    stop_galvi("newdata", sprintf(
+  outside <- as_newdata_error(outside_boundary(design, frame, missing, kept))
+  if (length(c(missing, outside)) && identical(na.action, stats::na.fail)) {
+    stop_galvi("newdata", if (length(missing)) sprintf(
       "`newdata` has missing values in %s (row %s).", quote_names(names(frame)[has_missing(frame)]),
       labels(missing[1L])
-    ))
+    ) else sprintf("`newdata` has a row outside of the boundary of a smooth, row %s.", labels(outside[1L])))
   }
+  missing <- sort(c(missing, outside))
   complete <- setdiff(seq_len(nrow(frame)), missing)
   naming_rows(if (length(missing)) function(i) labels(complete[i]) else labels, {
     rows_of_frame(design, newdata, frame, missing, response, kept, sized)
@@ -143,7 +148,7 @@ group_columns <- function(design) {
 
 # The arguments offset and, if they are asked for, weights, evaluated in newdata.
 new_data_args <- function(design, newdata, weighted) {
-  args <- c(list(offset = design$offset, weights = if (weighted) weight_numbers(design$weights)), design$known)
+  args <- c(list(offset = design$offset, weights = if (weighted) design$weights), design$known)
   args <- known_for_rows(args[!vapply(args, is.null, NA)], nrow(newdata))
   for (arg in names(args)) {
     value <- tryCatch(eval(args[[arg]], newdata, environment(design$formula)), error = function(e) NULL)
@@ -245,6 +250,17 @@ check_width <- function(x, name, class) {
     "`%s` must have %d column%s in `newdata`, as it had in the fit, not %d.", name, width,
     if (width > 1L) "s" else "", NCOL(x)
   ))
+}
+
+#' Complete rows at which a smooth has no value: what is predicted for them is missing, too
+#' @noRd
+outside_boundary <- function(design, frame, missing, kept) {
+  specs <- predictor_specs(design)
+  used <- if (is.null(kept)) specs else {
+    Map(function(specs, kept) specs[vapply(kept, any, NA)], specs, kept)
+  }
+  complete <- setdiff(seq_len(nrow(frame)), missing)
+  complete[outside_rows(unlist(used, FALSE), with_unread(frame[complete, , drop = FALSE], kept))]
 }
 
 missing_rows <- function(frame) {

@@ -42,7 +42,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, p
   noise <- contexts[[1L]]$noise
   if (isTRUE(noise$taken)) table$value[likelihood$hyper$variance] <- noise$variance
   check_all_priors(sorted, built, typed)
-  check_table_rows(attr(prior, "table"), built, others)
+  check_table_rows(attr(prior, "table"), built, others, length(likelihood$hyper$thresholds) > 0L)
   prior_rows <- rows_of_priors(built, design, control, likelihood, table)
   level <- numeric(length(table$value))
   level[likelihood$hyper$thresholds] <- start_level(start, built[[1L]]$fixed$spec$coding)

@@ -34,6 +34,9 @@
 #'   for all variables of the fixed effects and of other terms but groups and regions, and their interactions of two.
 #' @param conditions NULL, or a data frame of values of other variables: a row for each set of conditions, which
 #'   `cond__` names by its row name (or by a column `cond__` that the data frame has).
+#' @param int_conditions NULL, or a list of values at which the second variable of an effect has a curve, by the names of
+#'   variables: numbers, levels of a factor, or a function that makes them of the data, such as `quantile`. Names that
+#'   they have are the levels of `effect2__`.
 #' @param re_formula Which group effects to include: NA (the default) for none, NULL for all, or a formula with some of
 #'   them, see Details.
 #' @param prob Probability of the intervals, between 0 and 1.
@@ -76,9 +79,16 @@ conditional_effects.default <- function(x, ...) generic_elsewhere("conditional_e
 #' @method conditional_effects galvi
 #' @export
 #' @rawNamespace S3method(brms::conditional_effects,galvi)
-conditional_effects.galvi <- function(x, effects = NULL, conditions = NULL, re_formula = NA, prob = 0.95, robust = TRUE,
+conditional_effects.galvi <- function(x, effects = NULL, conditions = NULL, int_conditions = NULL, re_formula = NA,
+                                      prob = 0.95, robust = TRUE,
                                       method = c("posterior_epred", "posterior_linpred", "posterior_predict"),
                                       resolution = 100, dpar = NULL, ...) {
+  if ("categorical" %in% ...names()) {
+    stop_galvi("argument", paste(
+      "conditional_effects() has no argument `categorical`, leave it out: of a response with classes it has the",
+      "probability of each, as brms has with categorical = TRUE."
+    ))
+  }
   refuse_dots(list(...), conditional_effects.galvi, "conditional_effects()")
   if (inherits(x, "galvi_wide")) {
     stop_galvi("argument", "conditional_effects() is not for fits of responses(): use predict() at new units.")
@@ -95,6 +105,7 @@ conditional_effects.galvi <- function(x, effects = NULL, conditions = NULL, re_f
   if (!is.null(settings$k)) views <- views[settings$k]
   conditions <- check_conditions(conditions, x, inputs)
   settings$kept <- conditional_kept(x, inputs, re_formula, names(conditions$values))
+  settings$curves <- check_int_conditions(int_conditions, inputs)
   wanted <- wanted_conditional(effects, x, views, inputs)
   found <- lapply(wanted, conditional_effect, fit = x, views = views, inputs = inputs, conditions = conditions,
     settings = settings)
@@ -157,19 +168,42 @@ check_conditions <- function(conditions, fit, inputs) {
   list(values = values, labels = labels)
 }
 
+#' Values of second variables by their names, as these have them
+#' @noRd
+check_int_conditions <- function(given, inputs) {
+  if (is.null(given)) return(NULL)
+  known <- Filter(function(variable) is.null(variable$column), input_variables(inputs))
+  if (!is.list(given) || is.null(names(given)) || !all(lengths(given))) {
+    stop_galvi("argument", sprintf(
+      "`int_conditions` must be a list of values by the names of variables, as in list(%s = c(1, 2)), not %s.",
+      or_else(names(known)[1L], "x"), describe(given)
+    ))
+  }
+  unknown <- setdiff(names(given), names(known))
+  if (length(unknown)) {
+    stop_galvi("argument", sprintf("`int_conditions` has %s, which is not a variable of the model; these are %s.",
+      quote_names(unknown[1L]), quote_names(names(known), max = 30L)))
+  }
+  lapply(stats::setNames(nm = names(given)), function(name) {
+    x <- inputs$values[[name]]
+    values <- if (is.function(given[[name]])) given[[name]](x) else given[[name]]
+    stats::setNames(as_value_of(values, x, name, open = FALSE, arg = "int_conditions"), names(values))
+  })
+}
+
 #' Values of a condition as the variable of the data has them
 #' @param open May there be other levels?
 #' @noRd
-as_value_of <- function(value, x, name, open) {
-  if (anyNA(value)) stop_galvi("argument", sprintf("`conditions` has missing values of `%s`.", name))
+as_value_of <- function(value, x, name, open, arg = "conditions") {
+  if (anyNA(value)) stop_galvi("argument", sprintf("`%s` has missing values of `%s`.", arg, name))
   if (is_continuous(x)) {
     if (is_continuous(value) || is.logical(value)) return(if (inherits(value, class(x)[1L])) value else alike(value, x))
-    stop_galvi("argument", sprintf("`conditions$%s` must be numbers, as in the data, not %s.", name, describe(value)))
+    stop_galvi("argument", sprintf("`%s$%s` must be numbers, as in the data, not %s.", arg, name, describe(value)))
   }
   levels <- if (is.factor(x)) levels(x) else as.character(sort(unique(x)))
   unknown <- setdiff(as.character(value), levels)
   if (length(unknown) && !open) {
-    stop_galvi("argument", sprintf("`conditions$%s` has the level %s; its levels are %s.", name,
+    stop_galvi("argument", sprintf("`%s$%s` has the level %s; its levels are %s.", arg, name,
       quote_names(unknown[1L], "\""), quote_names(levels, "\"")))
   }
   if (is.factor(x)) return(factor(as.character(value), union(levels, unknown), ordered = is.ordered(x)))
@@ -241,7 +275,9 @@ effects_of_others <- function(view, inputs, known) {
 conditional_effect <- function(names, fit, views, inputs, conditions, settings) {
   known <- input_variables(inputs)
   along <- list(variable = known[[names[1L]]], values = axis_values(fit, inputs, known[[names[1L]]], settings$n))
-  within <- lapply(known[names[-1L]], function(variable) group_values(inputs, variable))
+  within <- lapply(known[names[-1L]], function(variable) {
+    group_values(inputs, variable, settings$curves[[variable$name]])
+  })
   shown <- c(stats::setNames(list(along), names[1L]), within)
   others <- unlist(lapply(views, kept_others, inputs, names), recursive = FALSE)
   others <- others[!duplicated(base::names(others))]
@@ -270,6 +306,7 @@ conditional_data <- function(fit, inputs, shown, given, others, settings) {
   k <- settings$k
   found <- method$of(if (is.null(k)) fit else predictor_view(fit, k),
     if (is.null(k) || n_predictors(fit) == 1L) target else target_view(target, k), settings$prob, settings$robust)
+  found <- lapply(found, without_outside, target$outside)
   n <- nrow(rows)
   values <- lapply(shown, function(one) get_variable(rows, one$variable))
   plain <- Filter(function(x) is.null(dim(x)), others)
@@ -285,7 +322,12 @@ conditional_data <- function(fit, inputs, shown, given, others, settings) {
   }
   data$cats__ <- cats
   data$effect1__ <- values[[1L]][again]
-  data$effect2__ <- if (!is.null(cats)) cats else if (length(values) > 1L) in_two_digits(values[[2L]])
+  data$effect2__ <- if (!is.null(cats)) cats else if (length(values) > 1L) {
+    second <- shown[[2L]]
+    if (second$named) factor(second$labels[match(values[[2L]], second$values)], second$labels) else {
+      in_two_digits(values[[2L]])
+    }
+  }
   for (what in c("estimate", "se", "lower", "upper")) {
     data[[paste0(what, "__")]] <- unlist(lapply(found, `[[`, what))
   }

@@ -160,6 +160,12 @@ effect_data <- function(fit, frame, settings, series = NULL) {
 #' @param predicted Are limits of a prediction interval wanted?
 #' @noRd
 effect_of <- function(fit, marginals, settings, series = NULL, predicted = TRUE) {
+  outside <- marginals$outside
+  marginals$outside <- NULL
+  without_outside(effect_numbers(fit, marginals, settings, series, predicted), outside)
+}
+
+effect_numbers <- function(fit, marginals, settings, series, predicted) {
   if (settings$scale == "response" && has_classes(fit)) return(class_data(fit, marginals, settings$level))
   pieces <- lapply(seq_len(n_latents(fit)), function(k) {
     one <- marginal_latent(marginals, k)
@@ -236,7 +242,8 @@ frame_marginals <- function(fit, frame, variance = TRUE) {
   rows <- frame_rows(fit$design, frame)
   rows$terms <- against_reference(fit, rows$terms)
   marginals <- with_level(fit, latent_at(fit, rows, nrow(frame), variance = variance))
-  if (variance) with_between(fit, marginals, rows) else marginals
+  if (variance) marginals <- with_between(fit, marginals, rows)
+  c(marginals, rows["outside"])
 }
 
 #' Variables of the model frame that eta depends on, as a named list of list(name, column)

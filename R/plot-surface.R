@@ -76,7 +76,11 @@ picture_data <- function(picture, z = picture$z[[1L]]) {
   data
 }
 
-far_note <- function(grid) if (any(grid$far)) "blank: far from the data"
+# fit: the values, NA outside of a boundary.
+far_note <- function(grid, fit = NULL) {
+  why <- c(if (any(grid$far)) "far from the data", if (anyNA(fit)) "outside of the boundary")
+  if (length(why)) paste("blank:", paste(why, collapse = ", "))
+}
 
 surface_panel <- function(fit, spec, variables, settings, grid, latent) {
   data <- effect_data(fit, grid$frame, settings)
@@ -85,8 +89,8 @@ surface_panel <- function(fit, spec, variables, settings, grid, latent) {
   points <- surface_points(fit, grid$x, variables, settings$scale)
   inducing <- inducing_at(fit, spec, names(variables))
   note <- join_notes(
-    others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
-    left_out_note(data$fit), inducing_note(inducing), two_classes_note(fit, points)
+    others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid, data$fit),
+    left_out_note(data$fit[!is.na(data$fit)]), inducing_note(inducing), two_classes_note(fit, points)
   )
   picture <- fine_picture(grid, list(data$fit))
   colours <- surface_scale(fit, picture$z[[1L]], settings$scale)
@@ -128,6 +132,7 @@ sd_panels <- function(fit, spec, variables, settings, grid) {
   }
   of <- if (has_classes(fit) && response) response_levels(fit) else if (ncol(sd) > 1L) latent_names(fit)
   inducing <- inducing_at(fit, spec, names(variables))
+  sd[marginals$outside, ] <- NA
   lapply(seq_len(ncol(sd)), function(k) {
     data <- cbind(grid$values, fit = sd[, k], far = grid$far)
     picture <- fine_picture(grid, list(data$fit))
@@ -136,8 +141,8 @@ sd_panels <- function(fit, spec, variables, settings, grid) {
     image_panel(data, picture, contour_mark(picture, colours), list(site_mark(places)), inducing,
       paste0("sd of ", spec$label, if (!is.null(of)) paste0(": ", of[k])),
       join_notes(
-        others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid),
-        left_out_note(data$fit), inducing_note(inducing), "points: where the observations are"
+        others_note(fit, names(variables)), offset_note(fit, settings$scale), far_note(grid, data$fit),
+        left_out_note(data$fit[!is.na(data$fit)]), inducing_note(inducing), "points: where the observations are"
       ), names(variables), colours, paste("posterior sd of the", effect_axis(fit, settings$scale)), "sd")
   })
 }

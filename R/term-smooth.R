@@ -14,7 +14,7 @@
 #' @details
 #' All arguments are those of [mgcv::s()], [mgcv::te()] and [mgcv::t2()]: `k`, `bs`, `m`, `by`, `fx`, `sp`, `pc`, `id`,
 #' `xt`. All bases are possible, also those that users define ([mgcv::smooth.construct()]), smooths of a factor (`by =
-#' f`, `bs = "fs"`, `"sz"`), on the sphere (`bs = "sos"`), of a region inside a boundary (`bs = "so"`), and of functions
+#' f`, `bs = "fs"`, `"sz"`), on the sphere (`bs = "sos"`), of a region inside a boundary (`bs = "so"`, predictions outside are NA), and of functions
 #' (`s(X, by = L)` with matrices X and L, which adds up a function over each row of X with the weights L). Knots are in
 #' `xt`, as in `s(x, bs = "cc", xt = list(knots = list(x = c(0, 24))))`.
 #'
@@ -96,7 +96,7 @@ parse_term.smooth_term <- function(spec, call, env) {
   spec <- complete_spec(spec, list(inputs = inputs, by = by, variables = c(inputs, by)))
   bases <- smooth_bases(options[["bs"]], call, env)
   if (identical(bases, "re") && spec$type == "s") return(random_smooth(spec, options, call))
-  spec$basis_knots <- if (is.list(options$xt)) options$xt$knots
+  spec$basis_knots <- if (is.list(options$xt)) check_knots(options$xt$knots, inputs, call)
   options$xt <- without_knots(options$xt)
   written <- as.call(c(list(maker), inputs, lapply(options, function(x) if (is.language(x)) call("quote", x) else x)))
   if (!is.null(by)) written[["by"]] <- by
@@ -163,6 +163,10 @@ smooth_by <- function(by, call) {
 
 # -1 and NA are mgcv's defaults.
 check_basis_size <- function(k, call) {
+  if (head_name(call) == "s" && length(k) > 1L && is.numeric(k)) {
+    stop_galvi("argument", sprintf("`%s`: `k` of s() must be one number, not %d: te() has one for each variable.",
+      deparse_one(call), length(k)))
+  }
   if (is.null(k) || is.numeric(k) && all(is.na(k) | k == -1 | k >= 1 & k == round(k))) return(invisible())
   stop_galvi("argument", sprintf("`%s`: `k` must be whole numbers, at least 1, not %s.", deparse_one(call),
     if (is.numeric(k) && length(k) == 1L) format(k) else describe(k)))
@@ -186,6 +190,16 @@ smooth_bases <- function(bs, call, env) {
       one, quote_names(known, "\"", 30L)))
   }
   bs
+}
+
+# mgcv looks for knots by the names of variables, and passes over others.
+check_knots <- function(knots, inputs, call) {
+  names <- vapply(inputs, variable_name, "")
+  if (is.null(knots) || is.list(knots) && any(names(knots) %in% names)) return(knots)
+  stop_galvi("argument", sprintf(
+    "`%s`: `knots` must be a list by the names of the variables, as in xt = list(knots = list(%s = c(0, 1))), not %s.",
+    deparse_one(call), names[1L], if (is.list(knots)) paste("of", quote_names(names(knots))) else describe(knots)
+  ))
 }
 
 without_knots <- function(xt) {
@@ -250,6 +264,7 @@ dense_smooth <- function(spec, made, frame, context) {
   }
   spec$parts <- parts
   rows <- list(W = smooth_columns(spec, X))
+  if (has_boundary(spec)) check_inside(rows$W, spec)
   check_finite_columns(rows$W)
   hyper <- Map(function(part, X) {
     smooth_hyper(spec, part$level, part$count, unit_of_part(part, X, context), context)
@@ -388,8 +403,39 @@ spec_rows.smooth_term <- function(spec, frame) {
   W <- smooth_columns(spec, lapply(spec$parts, function(part) {
     predicted_columns(part$smooth, data, nrow(frame), spec$label)
   }))
+  if (has_boundary(spec)) {
+    # of values that no observation has; see outside_rows()
+    if (isTRUE(attr(frame, "anywhere"))) W[is.na(W)] <- 0
+    check_inside(W, spec)
+  }
   check_finite_columns(W)
   list(W = W)
+}
+
+# Soap films have no value outside their boundary.
+has_boundary <- function(spec) any(spec$bases %in% c("so", "sf", "sw"))
+
+check_inside <- function(W, spec) {
+  outside <- which(rowSums(is.na(W)) > 0)
+  if (!length(outside)) return(invisible())
+  stop_galvi("data", sprintf(
+    "`%s` has no value outside of its boundary, where row %s is%s: leave %s out.", spec$label, row_label(outside[1L]),
+    if (length(outside) > 1L) sprintf(", and %d more are", length(outside) - 1L) else "",
+    if (length(outside) > 1L) "these rows" else "this row"
+  ))
+}
+
+#' Is a row outside of the boundary of a smooth? Of complete rows.
+#' @param specs Terms, without those that do not matter.
+#' @noRd
+outside_rows <- function(specs, frame) {
+  bounded <- Filter(function(spec) inherits(spec, "smooth_term") && is.null(spec$sparse) && has_boundary(spec), specs)
+  Reduce(`|`, lapply(bounded, function(spec) {
+    data <- smooth_data(spec, frame)
+    is.na(rowSums(do.call(cbind, lapply(spec$parts, function(part) {
+      predicted_columns(part$smooth, data, nrow(frame), spec$label)
+    }))))
+  }), logical(nrow(frame)))
 }
 
 #' The columns of one smooth of mgcv at new values

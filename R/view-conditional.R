@@ -80,7 +80,8 @@ input_variables <- function(inputs) {
 # ---- values that are kept ----
 
 #' The value at which a variable stays while others change: the mean of a number, the first level of a factor, of text,
-#' of a logical and of a number that the formula turns into a factor; a place of a field that there is
+#' of a logical and of a number that the formula turns into a factor; a place of a field, or inside a boundary, that
+#' there is
 #' @noRd
 kept_value <- function(fit, inputs, name) {
   x <- inputs$values[[name]]
@@ -89,7 +90,20 @@ kept_value <- function(fit, inputs, name) {
   fields <- input_names(Filter(has_levels, single_specs(all_specs(fit$design))))
   if (name %in% fields) return(if (is_continuous(x)) sort(x)[ceiling(length(x) / 2)] else x[1L])
   if (!is_continuous(x) || makes_levels(inputs, name)) return(sort(x)[1L])
+  inside <- middle_row(fit, inputs, name)
+  if (!is.null(inside)) return(x[inside])
   alike(mean(as.numeric(x)), range(x))
+}
+
+#' The observation nearest to the means of the places of a smooth with a boundary, outside of which these may be; NULL
+#' for other variables
+#' @noRd
+middle_row <- function(fit, inputs, name) {
+  specs <- Filter(function(spec) inherits(spec, "smooth_term") && has_boundary(spec), all_specs(fit$design))
+  names <- Find(function(names) name %in% names, lapply(specs, function(spec) input_names(list(spec))))
+  if (is.null(names) || !all(names %in% names(inputs$values))) return(NULL)
+  places <- vapply(inputs$values[names], as.numeric, numeric(length(inputs$values[[name]])))
+  which.min(rowSums(scale(places)^2))
 }
 
 #' n rows of all variables at the values that they keep, but for those in `at`, a list of values by name
@@ -223,7 +237,18 @@ conditional_marginals <- function(fit, inputs, values, variance = TRUE) {
   rows <- frame_rows(fit$design, conditional_frame(fit, inputs, values))
   rows$terms <- against_reference(fit, without_levels(rows$terms, fit$design$specs, nrow(values)))
   marginals <- with_level(fit, latent_at(fit, rows, nrow(values), variance = variance))
-  if (variance) with_between(fit, marginals, rows) else marginals
+  if (variance) marginals <- with_between(fit, marginals, rows)
+  c(marginals, rows["outside"])
+}
+
+#' Numbers of rows, which may be repeated, without those outside of the boundary of a smooth
+#' @param outside A logical for each row.
+#' @noRd
+without_outside <- function(data, outside) {
+  if (!any(outside)) return(data)
+  numbers <- vapply(data, is.numeric, NA)
+  data[numbers] <- lapply(data[numbers], function(x) replace(x, rep_len(outside, length(x)), NA))
+  data
 }
 
 #' The grid of an effect: all combinations of the values of its variables, the first one's changing fastest
@@ -258,19 +283,23 @@ level_values <- function(x) {
   if (is.factor(x)) factor(levels(x), levels(x), ordered = is.ordered(x))[levels(x) %in% x] else sort(unique(x))
 }
 
-#' Values of a variable that has a curve each: its levels, or the mean and one standard deviation to either side
-#' @return list(variable, values, labels)
+#' Values of a variable that has a curve each: those that are given, its levels, or the mean and one standard deviation
+#' to either side
+#' @return list(variable, values, labels, named: did the user name the values?)
 #' @noRd
-group_values <- function(inputs, variable) {
+group_values <- function(inputs, variable, given = NULL) {
   x <- get_variable(inputs$values, variable)
-  if (has_few_values(inputs, variable$name, variable$column)) {
-    values <- level_values(x)
-    return(list(variable = variable, values = values, labels = format(values, trim = TRUE, justify = "none")))
+  few <- has_few_values(inputs, variable$name, variable$column)
+  if (few || !is.null(given)) {
+    values <- if (is.null(given)) level_values(x) else unname(given)
+    labels <- or_else(names(given), format(values, trim = TRUE, justify = "none"))
+    return(list(variable = variable, values = values, labels = labels, named = !is.null(names(given))))
   }
   values <- mean(as.numeric(x)) + c(-1, 0, 1) * stats::sd(as.numeric(x))
   values <- alike(values, range(x))
   labels <- if (is.numeric(x)) vapply(signif(values, 3L), format, "") else format(values)
-  list(variable = variable, values = values, labels = paste0(labels, c(" (mean - sd)", " (mean)", " (mean + sd)")))
+  list(variable = variable, values = values, labels = paste0(labels, c(" (mean - sd)", " (mean)", " (mean + sd)")),
+    named = FALSE)
 }
 
 #' Numbers, dates and times make curves; the rest is drawn level by level
@@ -300,7 +329,8 @@ is_grouping <- function(x) !is_continuous(x) || length(unique(x)) == 2L
 #' Rows of the model for a model frame made from that of the fit
 #' @noRd
 frame_rows <- function(design, frame) {
-  list(terms = lapply(design$specs, spec_rows, matched_frame(design, frame)))
+  frame <- matched_frame(design, frame)
+  list(terms = lapply(design$specs, spec_rows, frame), outside = outside_rows(design$specs, frame))
 }
 
 matched_frame <- function(design, frame) {
@@ -330,7 +360,9 @@ conditional_target <- function(fit, inputs, values, kept) {
   }, specs, kept), predictor_specs(fit$design), kept)
   rows[[1L]] <- against_reference(fit, rows[[1L]])
   list(
-    rows = rows, n = n, names = as.character(seq_len(n)), size = rep(1, n),
+    rows = rows, n = n, names = as.character(seq_len(n)), size = rep(1, n), outside = outside_rows(
+      unlist(Map(function(specs, kept) specs[vapply(kept, any, NA)], predictor_specs(fit$design), kept), FALSE), frame
+    ),
     offset = offset_moved(fit$design, n) + conditional_offset(fit, inputs, values)
   )
 }

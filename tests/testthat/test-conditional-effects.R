@@ -74,6 +74,36 @@ test_that("plot() has the same limits, and draws what conditional_effects() has"
   expect_s3_class(ggplot2::autoplot(ce)[[1]], "ggplot")
 })
 
+test_that("the second variable has the values of int_conditions, and their names", {
+  fit <- cars_fit()
+  own <- conditional_effects(fit, "am:wt", int_conditions = list(wt = c(heavy = 4, light = 2)), resolution = 3)[[1]]
+  expect_identical(levels(own$effect2__), c("heavy", "light"))
+  expect_identical(unique(own$wt), c(4, 2))
+  at <- conditional_effects(fit, "am", conditions = data.frame(wt = 4), resolution = 3)$am
+  expect_identical(own$estimate__[own$wt == 4], at$estimate__)
+  plain <- conditional_effects(fit, "am:wt", int_conditions = list(wt = 1:2), resolution = 3)[[1]]
+  expect_identical(levels(plain$effect2__), c("2", "1"))
+  quartiles <- conditional_effects(fit, "am:wt", int_conditions = list(wt = quantile), resolution = 3)[[1]]
+  expect_identical(levels(quartiles$effect2__), c("0%", "25%", "50%", "75%", "100%"))
+  fails <- function(given, pattern) {
+    expect_error(conditional_effects(fit, "am:wt", int_conditions = given), pattern, class = "galvi_error_argument")
+  }
+  fails(list(wt = "a"), "`int_conditions\\$wt` must be numbers")
+  fails(list(wt = NA), "missing values")
+  fails(list(weight = 3), "`weight`, which is not a variable")
+  fails(c(wt = 3), "must be a list")
+  fails(list(3), "must be a list")
+  pdf(NULL)
+  on.exit(dev.off())
+  expect_length(attr(plot(conditional_effects(fit, "am:wt", int_conditions = list(wt = quantile))), "panels"), 1L)
+  few <- galvi(breaks ~ wool * tension, warpbreaks)
+  levels <- conditional_effects(few, "wool:tension", int_conditions = list(tension = c("H", "L")))[[1]]
+  expect_identical(as.character(unique(levels$tension)), c("H", "L"))
+  expect_error(conditional_effects(few, int_conditions = list(tension = "X")), "\"L\", \"M\", \"H\"",
+    class = "galvi_error_argument")
+  expect_error(conditional_effects(few, categorical = TRUE), "leave it out", class = "galvi_error_argument")
+})
+
 test_that("robust estimates are medians and median absolute deviations of the posterior", {
   fit <- galvi(am ~ wt, mtcars, family = binomial(), prior = normal(0, 2))
   ce <- conditional_effects(fit, "wt", resolution = 5)$wt

@@ -164,13 +164,37 @@ test_that("what cannot be read is an error that says what there is", {
   expect_error(hypothesis(fit, "log(wt) > 0", seed = 1), "not a number", class = "galvi_error_argument")
   expect_error(hypothesis(fit, "wt > 0", alpha = 0), class = "galvi_error_argument")
   expect_error(hypothesis(fit, "wt > 0", class = 1), class = "galvi_error_argument")
-  expect_error(hypothesis(fit, "wt > 0", robust = TRUE), "robust", class = "galvi_error_argument")
+  expect_error(hypothesis(fit, "wt > 0", robust = 2), "robust", class = "galvi_error_argument")
   expect_error(hypothesis(fit, "wt > 0", scope = "ranef", group = "g"), "has none", class = "galvi_error_argument")
   growth <- galvi(weight ~ Time + (1 | Chick), ChickWeight)
   expect_error(hypothesis(growth, "Intercept > 0", scope = "coef", group = "chick"), "\"Chick\"",
     class = "galvi_error_argument")
+  expect_error(hypothesis(growth, "r_Chick[1,Intercept] > 0", class = ""), "scope = \"ranef\", group = \"Chick\"",
+    class = "galvi_error_argument")
   expect_error(hypothesis(growth, "Intercept^2 > 0", scope = "coef", group = "Chick"), "linear",
     class = "galvi_error_argument")
+})
+
+test_that("robust answers are medians and median absolute deviations", {
+  prior <- list(default = normal(0, 3))
+  # a normal posterior
+  normal <- galvi(am ~ wt, mtcars, binomial(), prior = prior, control = galvi_control(uncertainty = "factorised"))
+  plain <- hypothesis(normal, "wt > -3")$hypothesis
+  robust <- hypothesis(normal, "wt > -3", robust = TRUE)$hypothesis
+  expect_equal(robust[2:3], plain[2:3], tolerance = 1e-9)
+  expect_identical(robust[-(2:3)], plain[-(2:3)])
+  # a mixture, and draws of a function: symmetric or not, against numbers that say the same
+  mixture <- galvi(mpg ~ wt, mtcars[1:8, ])
+  h <- hypothesis(mixture, "wt = 0", robust = TRUE)$hypothesis
+  q <- about_parameters(mixture, "wt = 0", "b", "", NULL)[[1]]$posterior
+  below <- function(x) sum(q$weight * pnorm(x, q$mean, q$sd))
+  expect_equal(below(h$Estimate), 0.5, tolerance = 1e-8)
+  mad <- h$Est.Error / 1.482602
+  expect_equal(below(h$Estimate + mad) - below(h$Estimate - mad), 0.5, tolerance = 1e-5) # a spline through quantiles
+  drawn <- hypothesis(normal, "exp(wt) > 0", robust = TRUE, seed = 1)$hypothesis
+  p <- list(coef(normal)[["wt"]], sqrt(vcov(normal)["wt", "wt"]))
+  # within the error of 10,000 draws
+  expect_equal(drawn$Estimate, qlnorm(0.5, p[[1]], p[[2]]), tolerance = 0.05)
 })
 
 test_that("the density at zero of weighted values is that of their distribution", {

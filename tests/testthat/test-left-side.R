@@ -160,6 +160,159 @@ test_that("censored responses are survival objects", {
     galvi(survival::Surv(time, code == 0) ~ x, right, weibull())$elbo, tolerance = tol$identity)
 })
 
+# What a variable of a word may be by mistake: in row 3, or in all rows.
+wrong_values <- function(x) {
+  in_row <- function(value) replace(x, 3L, value)
+  list(
+    negative = in_row(-1), zero = in_row(0), infinite = in_row(Inf), missing = in_row(NA), not_a_number = in_row(NaN),
+    fraction = in_row(2.5), factor = factor(x), text = as.character(x), logical = x > 1, date = as.Date("2020-01-01") + x,
+    list = as.list(x)
+  )
+}
+
+test_that("each word says which numbers it takes", {
+  skip_if_not_installed("survival")
+  d <- left_data()
+  d$low <- d$y - 1
+  d$high <- d$y + 1
+  d$end <- ifelse(d$state == "interval", d$upper, NA)
+  # rows 3 and 5 are intervals
+  d$state[3] <- "interval"
+  d$end[3] <- d$upper[3]
+  types <- c("factor", "text", "logical", "date", "list")
+  # formula, family, variable, and by mistake: what is said, or "" where it is none (NA leaves out the row)
+  table <- list(
+    list(y | se(s) ~ x, gaussian(), "s", c(negative = "-1", zero = "has 0", infinite = "Inf", missing = "NA",
+      not_a_number = "NaN", fraction = ""), "^`se\\(s\\)` must"),
+    list(y | se(s) ~ x, student(), "s", c(negative = "-1", zero = "has 0", infinite = "Inf", missing = "NA",
+      not_a_number = "NaN", fraction = ""), "^`se\\(s\\)` must"),
+    list(y | se(s, sigma = TRUE) ~ x, gaussian(), "s", c(negative = "-1", zero = "", infinite = "Inf", missing = "NA",
+      not_a_number = "NaN", fraction = ""), "^`se\\(s, sigma = TRUE\\)` must"),
+    list(successes | trials(n) ~ x, binomial(), "n", c(negative = "-1", zero = "1 of 0", infinite = "Inf", missing = "",
+      not_a_number = "", fraction = "2.5"), "^`(successes \\| )?trials\\(n\\)`:? .*(must be|must have)"),
+    list(count | rate(t) ~ x, poisson(), "t", c(negative = "-1", zero = "has 0", infinite = "Inf", missing = "",
+      not_a_number = "", fraction = ""), "^`rate\\(t\\)` must"),
+    list(y | weights(w) ~ x, gaussian(), "w", c(negative = "-1", zero = "", infinite = "Inf", missing = "",
+      not_a_number = "", fraction = ""), "^`weights(\\(w\\))?` must"),
+    list(y | trunc(lb = low) ~ x, gaussian(), "low", c(negative = "", zero = "outside", infinite = "Inf", missing = "NA",
+      not_a_number = "NaN", fraction = "outside"), "trunc\\(lb = low\\)` must|must lie within|lb below ub"),
+    list(y | trunc(ub = high) ~ x, gaussian(), "high", c(negative = "outside", zero = "", infinite = "", missing = "NA",
+      not_a_number = "NaN", fraction = ""), "trunc\\(ub = high\\)` must|must lie within|lb below ub"),
+    list(time | cens(state, end) ~ x, weibull(), "end", c(negative = "to -1", zero = "to 0", infinite = "",
+      missing = "row 3", not_a_number = "row 3", fraction = ""), "^`cens\\(state, end\\)`")
+  )
+  for (row in table) for (what in names(wrong_values(1:5))) {
+    wrong <- d
+    wrong[[row[[3L]]]] <- wrong_values(d[[row[[3L]]]])[[what]]
+    said <- if (what %in% types) "not (an object|a vector)" else row[[4L]][[what]]
+    info <- paste(deparse(row[[1L]]), what)
+    found <- tryCatch({
+      galvi_design(row[[1L]], wrong, row[[2L]])
+      ""
+    }, galvi_error = conditionMessage, warning = function(w) paste("warning:", conditionMessage(w)))
+    if (!nzchar(said)) {
+      expect_identical(found, "", info = info)
+    } else {
+      expect_match(found, said, info = info)
+      expect_match(found, row[[5L]], info = info)
+      if (!what %in% types) expect_match(found, "row 3", info = info)
+    }
+  }
+})
+
+test_that("words have one value per row, or one for all where that says something", {
+  skip_if_not_installed("survival")
+  d <- left_data()
+  short <- 1:3
+  nothing <- NULL
+  fails <- function(formula, family, pattern, class = "argument") {
+    expect_error(galvi_design(formula, d, family), pattern, class = paste0("galvi_error_", class))
+  }
+  fails(y | se(short) ~ x, gaussian(), "`se\\(short\\)` must have one value per row, which are 60, or one number for all")
+  fails(y | se(short, sigma = TRUE) ~ x, gaussian(), "`se\\(short, sigma = TRUE\\)` must have one value per row")
+  fails(successes | trials(short) ~ x, binomial(), "`trials\\(short\\)` must have one value per row")
+  fails(count | rate(short) ~ x, poisson(), "`rate\\(short\\)` must have one value per row, which are 60; it has 3")
+  fails(count | rate(2) ~ x, poisson(), "it has 1")
+  fails(y | weights(short) ~ x, gaussian(), "`weights\\(short\\)` must have one value")
+  fails(y | weights(nothing) ~ x, gaussian(), "it has 0")
+  fails(y | trunc(ub = short + 100) ~ x, gaussian(), "`trunc\\(ub = short \\+ 100\\)` must have one value")
+  fails(time | cens(short) ~ x, weibull(), "`cens\\(short\\)` must have one value")
+  fails(time | cens(state, short) ~ x, weibull(), "must have one value")
+  fails(time | cens(cbind(0, 1)) ~ x, weibull(), "must have one value")
+  fails(y | se(log("a")) ~ x, gaussian(), "`se\\(log\\(\"a\"\\)\\)` cannot be evaluated")
+  fails(y | se(sd) ~ x, gaussian(), "not a function")
+  fit <- galvi(y | se(2) ~ x, d)
+  expect_fit_of(fit, galvi(y | se(rep(2, nrow(d))) ~ x, d))
+  expect_equal(predict(fit, d[1:3, ], type = "density"), predict(galvi(y | se(two) ~ x, cbind(d, two = 2)),
+    cbind(d[1:3, ], two = 2), type = "density"))
+})
+
+test_that("what responses, bounds and codes contradict is said", {
+  skip_if_not_installed("survival")
+  d <- left_data()
+  fails <- function(formula, family, pattern, class = "response") {
+    expect_error(galvi_design(formula, d, family), pattern, class = paste0("galvi_error_", class))
+  }
+  fails(successes | trials(2) ~ x, binomial(), "from 0 to the trials; row 2 has 3 of 2, and 24 more rows")
+  fails(I(-successes) | trials(n) ~ x, binomial(), "from 0 to the trials")
+  fails(I(successes / n) | trials(n) ~ x, binomial(), "must be whole numbers.*0.6 of 5")
+  fails(factor(successes) | trials(n) ~ x, binomial(), "numbers of successes, not an object of class \"factor\"")
+  fails(cbind(successes, n) | trials(n) ~ x, categorical(), "leave trials\\(\\) out")
+  fails(y | trunc(lb = 5, ub = -5) ~ x, gaussian(), "lb below ub; row 1 has trunc\\(5, -5\\)", "argument")
+  fails(y | trunc(lb = y, ub = y) ~ x, gaussian(), "lb below ub", "argument")
+  fails(y | trunc(lb = 0) ~ x, gaussian(), "within its bounds; row 1 has -1.117219 outside of trunc\\(0, Inf\\), and 32")
+  fails(count | trunc(ub = 2.5) ~ x, poisson(), "within its bounds")
+  fails(time | cens(3) ~ x, weibull(), "`cens\\(3\\)`: cens\\(\\) takes .*row 1 has 3, and 59 more rows")
+  fails(time | cens(factor(n)) ~ x, weibull(), "row 1 has \"3\"")
+  fails(time | cens(state, time - 1) ~ x, weibull(), "not be below the response; row 5 has 0.7531143 to -0.2468857")
+  fails(factor(time) | cens(state, upper) ~ x, weibull(), "the response must be numbers")
+  fails(I(-time) | cens(0) ~ x, weibull(), "`I\\(-time\\) \\| cens\\(0\\)` must have positive times")
+  fails(count | cens("right") ~ x, poisson(), "`count \\| cens\\(\"right\"\\)` is a survival object")
+})
+
+test_that("rows that a subset leaves out may have anything, and new rows are checked as well", {
+  skip_if_not_installed("survival")
+  d <- left_data()
+  bad <- transform(d, t = replace(t, 3L, -1), n = replace(n, 3L, -1), state = replace(state, 3L, "lost"),
+    upper = replace(upper, 5L, 0))
+  good <- bad[-c(3, 5), ]
+  expect_identical(galvi(count | rate(t) ~ x, bad, poisson(), subset = t > 0)$elbo,
+    galvi(count | rate(t) ~ x, bad[-3, ], poisson())$elbo)
+  expect_identical(galvi(successes | trials(n) ~ x, bad, binomial(), subset = -3)$elbo,
+    galvi(successes | trials(n) ~ x, bad[-3, ], binomial())$elbo)
+  expect_warning(fit <- galvi(time | cens(state, upper) ~ x, bad, weibull(), subset = -c(3, 5)), NA)
+  expect_identical(fit$elbo, galvi(time | cens(state, upper) ~ x, good, weibull())$elbo)
+
+  rates <- galvi(count | rate(t) ~ x, d, poisson())
+  expect_error(predict(rates, bad), "In `newdata`: `rate\\(t\\)` must be positive, finite numbers; row 3 has -1",
+    class = "galvi_error_newdata")
+  expect_identical(is.na(predict(rates, transform(d[1:3, ], t = c(1, NA, 2)))), c(`1` = FALSE, `2` = TRUE, `3` = FALSE))
+  expect_error(predict(fit, bad, type = "density"), "row 3 has \"lost\"", class = "galvi_error_newdata")
+  expect_length(predict(fit, bad), 60L)
+  # rows that come block after block
+  at <- 0
+  source <- function(reset = FALSE) {
+    if (reset) return(at <<- 0)
+    at <<- at + 20
+    if (at <= 60) bad[at - 19:0, ]
+  }
+  expect_error(galvi(count | rate(t) ~ x, source, poisson(), control = galvi_control(chunk_rows = 20)),
+    "`rate\\(t\\)` must be positive", class = "galvi_error_argument")
+})
+
+test_that("one bar stands after the response", {
+  d <- left_data()
+  expect_fit_of(galvi((y | se(s)) ~ x, d), galvi(y | se(s) ~ x, d))
+  # R's own or
+  either <- galvi((count > 2 | y > 1) ~ x, d, binomial())
+  expect_identical(either$elbo, galvi(z ~ x, transform(d, z = count > 2 | y > 1), binomial())$elbo)
+  for (formula in list(y || se(s) ~ x, y | se(s) | weights(w) ~ x)) {
+    expect_error(galvi_design(formula, d), "one bar follows the response", class = "galvi_error_formula")
+  }
+  expect_error(galvi_design(y | se(s) - weights(w) ~ x, d), "not `- weights\\(w\\)`", class = "galvi_error_formula")
+  expect_error(galvi_design(y | se(s, NA) ~ x, d), "`se\\(s, NA\\)`: `sigma`", class = "galvi_error_formula")
+})
+
 test_that("errors name the word, the argument and the row", {
   d <- left_data()
   fails <- function(formula, class, pattern, family = gaussian(), data = d, ...) {

@@ -89,6 +89,17 @@ test_that("tables of brms and glmmTMB become our lists", {
   expect_true(fit$convergence$converged)
 })
 
+test_that("bounds of coefficients are refused, those of positive parameters are theirs anyway", {
+  bounded <- function(class, lb, ub = "") cbind(brms_row("normal(0, 5)", class), lb = lb, ub = ub)
+  d <- galvi_design(mpg ~ wt + (1 | cyl), mtcars)
+  for (row in list(bounded("b", "0"), bounded("b", "", "1"), bounded("Intercept", "0"), bounded("sd", "0", "2"))) {
+    expect_error(galvi_model(d, prior = row), "has no bounds.*leave", class = "galvi_error_prior")
+  }
+  # also of rows without a prior, which are the defaults of brms
+  expect_error(galvi_model(d, prior = cbind(brms_row("", "b"), lb = "0")), "lb = 0", class = "galvi_error_prior")
+  expect_s3_class(galvi_model(d, prior = rbind(bounded("sd", "0"), bounded("sigma", NA), bounded("b", ""))), "galvi_step")
+})
+
 test_that("rows of smooth terms and processes find their terms", {
   model <- galvi_model(galvi_design(mpg ~ gp(wt) + gp(hp), mtcars), prior = rbind(
     brms_row("normal(0, 3)", "sdgp"), brms_row("inv_gamma(3, 2)", "lscale", "gpwt")
@@ -105,6 +116,8 @@ test_that("what matches nothing, or cannot be, is an error that lists what there
   expect_match(of(Reaction ~ Days, brms_row("normal(0, 1)", coef = "Dyas")), "Dyas.*Days")
   expect_match(of(Reaction ~ 1, brms_row("normal(0, 1)")), "matches nothing.*no slopes")
   expect_match(of(Reaction ~ 0 + Days, brms_row("normal(0, 1)", "Intercept")), "no intercept")
+  ordered <- galvi_design(Sat ~ Infl, MASS::housing, cumulative())
+  expect_match(message_of_error(galvi_model(ordered, prior = brms_row("normal(0, 4)", "Intercept"))), "thresholds.*no prior")
   expect_match(of(Reaction ~ Days, brms_row("exponential(1)", "sd")), "none, as in \\(1 \\| g\\)")
   expect_match(of(Reaction ~ Days + (1 | Subject), brms_row("exponential(1)", "sd", group = "Subjects")), "Subjects")
   expect_match(of(Reaction ~ Days + (1 | Subject), brms_row("lkj(2)", "cor", group = "Subject")), "cor")

@@ -360,6 +360,69 @@ test_that("what cannot be is an error that says what can", {
   refused(y ~ s(x, by = level, k = 100), "size", "6,000 columns")
 })
 
+test_that("a soap film ends at its boundary: beyond it predictions are missing and pictures blank", {
+  set.seed(3)
+  edge <- list(stats::setNames(mgcv::fs.boundary(), c("v", "w")))
+  d <- data.frame(v = runif(500, -1, 4), w = runif(500, -1, 1), u = rnorm(500))
+  # it knows variables by the names of its arguments
+  inside <- function(v, w) mgcv::inSide(edge, v, w)
+  d <- d[inside(d$v, d$w), ]
+  d$y <- mgcv::fs.test(d$v, d$w, b = 1) + rnorm(nrow(d), 0, 0.3)
+  knots <- data.frame(v = rep(seq(-0.5, 3, by = 0.5), 4), w = rep(c(-0.6, -0.3, 0.3, 0.6), each = 8))
+  film <- y ~ u + s(v, w, k = 15, bs = "so", xt = list(bnd = edge, nmax = 60, knots = knots))
+  fit <- galvi(film, data = d, prior = list(default = normal(0, Inf), intercept = normal(0, Inf)))
+  gam <- mgcv::gam(y ~ u + s(v, w, k = 15, bs = "so", xt = list(bnd = edge, nmax = 60)), data = d, knots = knots,
+    method = "REML")
+  new <- data.frame(u = 1, v = c(0, 1, NA, 2), w = c(0, 0.5, 0, -0.5))
+  expect_equal(predict(fit, new), predict(gam, new), tolerance = 1e-4, ignore_attr = TRUE) # two optimisers
+  expect_identical(unname(is.na(predict(fit, new, interval = "credible")[, "upr"])), c(TRUE, FALSE, TRUE, FALSE))
+  expect_identical(unname(is.na(predict(fit, new[-3, ], exclude = "s(v, w)"))), c(FALSE, FALSE, FALSE))
+  expect_error(predict(fit, new[1:2, ], na.action = na.fail), "outside of the boundary of a smooth, row",
+    class = "galvi_error_newdata")
+  expect_error(galvi(film, data = rbind(d, data.frame(v = 0, w = 0, u = 0, y = 1))), "outside soap boundary",
+    class = "galvi_error_argument")
+
+  ce <- conditional_effects(fit, resolution = 20)
+  there <- inside(ce$v$v, ce$v$w)
+  expect_identical(is.na(ce$v$estimate__), !there)
+  expect_true(any(there) && !all(there))
+  # another variable is seen from inside
+  expect_false(anyNA(ce$u$estimate__))
+  pdf(NULL)
+  on.exit(dev.off())
+  drawn <- plot(fit, terms = "s(v, w)", n = 30)[[1L]]
+  expect_identical(is.na(drawn$fit), !inside(drawn$v, drawn$w))
+  expect_silent(plot(fit, terms = "s(v, w)", what = "sd", n = 30, too_far = Inf))
+})
+
+test_that("knots and smoothing parameters of gam() are put into the smooths of the call", {
+  d <- simulated(60)
+  said <- function(expr) gsub("\n", "", message_of_error(expr))
+  expect_match(said(galvi(y ~ s(x, bs = "cc") + s(z), data = d, knots = list(x = c(0, 1)))),
+    "s(x, bs = \"cc\", xt = list(knots = list(x = c(0, 1)))) + s(z)", fixed = TRUE)
+  expect_match(said(galvi(y ~ x + s(x, z, xt = list(bnd = b)), data = d, knots = places)),
+    "y ~ x + s(x, z, xt = list(bnd = b, knots = places))", fixed = TRUE)
+  expect_match(said(galvi(y ~ s(x) + s(z), data = d, sp = c(1, 0.1))), "s(x, sp = 1) + s(z, sp = 0.1)", fixed = TRUE)
+  for (knots in list(c(0, 1), list(z = c(0, 1)), list(c(0, 1)))) {
+    expect_error(galvi(y ~ s(x, bs = "cc", xt = list(knots = knots)), data = d), "must be a list by the names",
+      class = "galvi_error_argument")
+  }
+  expect_error(galvi(y ~ s(x, k = c(3, 4)), data = d), "must be one number, not 2", class = "galvi_error_argument")
+})
+
+test_that("matrices in a list of variables are the data's own", {
+  set.seed(1)
+  X <- matrix(runif(400), 100)
+  L <- matrix(1, 100, 4)
+  y <- rowSums(sin(6 * X)) + rnorm(100, 0, 0.3)
+  fit <- galvi(y ~ s(X, by = L, k = 6), data = list(y = y, X = X, L = L))
+  # not those of the same names where galvi() is called
+  reversed <- galvi(y ~ s(X, by = L, k = 6), data = list(y = y, X = X[100:1, ], L = L))
+  expect_lt(reversed$elbo, fit$elbo - 10)
+  expect_error(galvi(y ~ s(X, by = L, k = 6), data = list(y = y, X = X[1:50, ], L = L)), "`X` has 50 rows",
+    class = "galvi_error_data")
+})
+
 test_that("mgcv's warnings are messages", {
   expect_message(galvi(y ~ s(x, k = 1), data = simulated(60)), "mgcv says", class = "galvi_message_smooth")
 })
