@@ -9,7 +9,8 @@ complete_family <- function(entry) {
     latents = function(levels, family) NULL,
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
     intercept = function(family) TRUE, robust = FALSE, no_predictor = character(),
-    links_with_predictors = list(), volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(), instead = character(),
+    links_with_predictors = list(), volatility = FALSE, location = "mean", sigma = function(parameters) 1,
+    refused = character(), instead = character(),
     censored = character(), times = FALSE, angle = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
@@ -73,7 +74,7 @@ risk_ratios <- ", and marginaleffects::avg_comparisons(fit, comparison = \"ratio
 risk_differences <- ", and marginaleffects::avg_comparisons(fit) for differences of risks"
 
 no_nu_predictor <- paste(
-  "its normalising constant is tabulated for one `nu`, and exact means over a predicted one would need a table for each",
+  "its normalising constant is tabulated for one `nu`, and means over a predicted one would need a table for each",
   "value. nbinom1() has a predictor of `phi` and negbinomial() of `shape`"
 )
 
@@ -94,8 +95,8 @@ no_nu_predictor <- paste(
 # refused: links that base R has, and why they are refused; instead: what else to use.
 # dpars: the parameters beside the mean or location that may have a linear predictor, in the order of the core's latent
 # values, see parameter(). with_predictors: the core's likelihood for each set of them that may, named by the set;
-# links_with_predictors: the same of links that have others, by link; censored_with: that of survival objects. no_predictor: parameters that cannot have one although users may expect it,
-# and why.
+# links_with_predictors: the same of links that have others, by link; censored_with: that of survival objects.
+# no_predictor: parameters that cannot have one although users may expect it, and why.
 # point: a response with positive probability in an otherwise continuous distribution.
 # censored: as links, the core's likelihoods for survival objects; empty where these are refused.
 # The entry of a custom family is made by custom_type() and has functions(y), the R functions of its likelihood.
@@ -109,7 +110,8 @@ family_types <- lapply(c(list(
     sigma = function(parameters) sqrt(parameters$variance),
     dpars = list(sigma = parameter("log", "variance", per_weight = 0.5)),
     with_predictors = c(sigma = "gaussian_log_sd"),
-    links_with_predictors = list(log = c(sigma = "gaussian_log_log_sd")), censored_with = c(sigma = "censored_gaussian_log_sd"),
+    links_with_predictors = list(log = c(sigma = "gaussian_log_log_sd")),
+    censored_with = c(sigma = "censored_gaussian_log_sd"),
     censored = c(identity = "censored_gaussian")
   ),
   student = list(
@@ -309,7 +311,7 @@ link_types <- list(
   }),
   # not rates: an offset adds to eta, and so to large means; it does not multiply them
   softplus = list(
-    scale = softplus_scale, of_logs = function(log_mean) inverse_softplus(log_mean),
+    scale = softplus_scale,
     functions = list(
       linkfun = function(mu) inverse_softplus(log(mu)), linkinv = function(eta) pmax(eta, 0) + log1p(exp(-abs(eta))),
       mu.eta = function(eta) stats::plogis(eta)
@@ -383,7 +385,7 @@ geometric <- function() negbinomial(fixed(1))
 #' @rdname galvi_family
 #' @export
 tweedie <- function(power = learn(1.5), dispersion = 1) {
-  own_family("tweedie", power = power, dispersion = if (!missing(dispersion)) dispersion)
+  own_family("tweedie", power = if (!missing(power)) power, dispersion = if (!missing(dispersion)) dispersion)
 }
 
 #' @rdname galvi_family
@@ -474,7 +476,8 @@ family_label <- function(fit) {
   )
   if (is_cox(fit$family)) return(cox_label(fit))
   options <- Filter(function(x) is.numeric(x) && length(x) == 1L && !is.na(x), fit$family$options)
-  held <- Filter(is_fixed, fit$family$parameters[names(Filter(is_share, family_type(fit$family)$parameters))])
+  shown <- Filter(function(parameter) isTRUE(parameter$shown), family_type(fit$family)$parameters)
+  held <- Filter(is_fixed, fit$family$parameters[names(shown)])
   options <- c(options, lapply(held, plain_numbers))
   given <- sprintf("%s %s", names(options), vapply(options, format, ""))
   sprintf("%s (%s)", fit$family$family, paste(c(links, given), collapse = ", "))
