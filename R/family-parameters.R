@@ -15,15 +15,15 @@ positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, s
   )
 }
 
-# A number within the interval of a transform of the table, held where it is typed and learned where it is not.
+# A number within the interval of a transform of the table, held where it is typed and learned where it is not; then it
+# is shown in headings.
 share <- function(transform, start, lower, upper) {
   list(
     transform = transform, default = learn(start), lower = lower, upper = upper,
-    tidy = function(value) if (is_value(value)) value else fixed(value), check = check_share, add = add_share
+    tidy = function(value) if (is_value(value)) value else fixed(value), shown = TRUE, check = check_share,
+    add = add_share
   )
 }
-
-is_share <- function(parameter) identical(parameter$check, check_share)
 
 # One number of any sign, as positive(). weak: the prior that its posterior has where none is typed.
 signed <- function(range, weak, default = NULL) {
@@ -212,8 +212,8 @@ rate_scale <- function(y, offset, weights) {
   list(centre = if (is.finite(mean) && mean > 0) log(mean) else 0, spread = 1)
 }
 
-# log(1 + exp(eta)) is the mean of y. The spread is that at which the logarithm of the mean changes by one, so that it is
-# 1 for small means and the mean itself for large ones.
+# log(1 + exp(eta)) is the mean of y. The spread is that at which the logarithm of the mean changes by one: 1 for small
+# means and the mean itself for large ones.
 softplus_scale <- function(y, offset, weights) {
   mean <- weighted_mean(y, weights)
   if (!(is.finite(mean) && mean > 0)) return(list(centre = 0, spread = 1))

@@ -23,7 +23,7 @@ response_error <- function(name, text) {
 the_family <- function(family) paste("the", sub("_family$", "", family$family), "family")
 
 # The same, with a link that is not the first of its family.
-with_link <- function(family) {
+family_and_link <- function(family) {
   default <- names(family_type(family)$links)[1L]
   paste0(the_family(family), if (!identical(family$link, default)) sprintf(" with the %s link", family$link))
 }

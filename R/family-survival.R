@@ -85,7 +85,7 @@ survival_error <- function(name, family) {
   able <- Filter(function(family) length(family_types[[family]]$censored), family_words)
   response_error(name, sprintf(paste(
     "is a survival object, which %s does not take: use %s, or cox() for a hazard of any form"
-  ), with_link(family), paste0(able, "()", collapse = ", ")))
+  ), family_and_link(family), paste0(able, "()", collapse = ", ")))
 }
 
 #' Is the fit's response a survival object?

@@ -180,9 +180,7 @@ refused_families <- c(
   "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
   "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
   "^hurdle_|^truncated" = "galvi does not have its likelihood; use hurdle()",
-  "^com_?poisson" = paste(
-    "its mu is not the mean; compois() is the same distribution with the mean exp(eta), and as wide a choice of variances"
-  ),
+  "^com_?poisson" = "its mu is not the mean; compois() is the same distribution with the mean exp(eta)",
   "^genpois" = paste(
     "where it is underdispersed its range depends on the mean, and no finite bound exists, as a Gaussian posterior",
     "reaches values that the range forbids; use compois(), or nbinom1() for overdispersed counts"

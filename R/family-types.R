@@ -97,7 +97,7 @@ risk_ratios <- ", and marginaleffects::avg_comparisons(fit, comparison = \"ratio
 risk_differences <- ", and marginaleffects::avg_comparisons(fit) for differences of risks"
 
 no_nu_predictor <- paste(
-  "its normalising constant is tabulated for one `nu`, and exact means over a predicted one would need a table for each",
+  "its normalising constant is tabulated for one `nu`, and means over a predicted one would need a table for each",
   "value. nbinom1() has a predictor of `phi` and negbinomial() of `shape`"
 )
 
@@ -395,7 +395,7 @@ link_types <- list(
   }),
   # not rates: an offset adds to eta, and so to large means; it does not multiply them
   softplus = list(
-    scale = softplus_scale, of_logs = function(log_mean) inverse_softplus(log_mean),
+    scale = softplus_scale,
     functions = list(
       linkfun = function(mu) inverse_softplus(log(mu)), linkinv = function(eta) pmax(eta, 0) + log1p(exp(-abs(eta))),
       mu.eta = function(eta) stats::plogis(eta)
@@ -494,7 +494,7 @@ geometric <- function() negbinomial(fixed(1))
 #' @rdname galvi_family
 #' @export
 tweedie <- function(power = learn(1.5), dispersion = 1) {
-  own_family("tweedie", power = power, dispersion = if (!missing(dispersion)) dispersion)
+  own_family("tweedie", power = if (!missing(power)) power, dispersion = if (!missing(dispersion)) dispersion)
 }
 
 #' @rdname galvi_family
@@ -605,7 +605,8 @@ family_label <- function(fit) {
   )
   if (is_cox(fit$family)) return(cox_label(fit))
   options <- Filter(function(x) is.numeric(x) && length(x) == 1L && !is.na(x), fit$family$options)
-  held <- Filter(is_fixed, fit$family$parameters[names(Filter(is_share, family_type(fit$family)$parameters))])
+  shown <- Filter(function(parameter) isTRUE(parameter$shown), family_type(fit$family)$parameters)
+  held <- Filter(is_fixed, fit$family$parameters[names(shown)])
   options <- c(options, lapply(held, plain_numbers))
   given <- sprintf("%s %s", names(options), vapply(options, format, ""))
   sprintf("%s (%s)", fit$family$family, paste(c(links, given), collapse = ", "))

@@ -59,8 +59,8 @@
 #' @section Responses:
 #' * `binomial`, `beta_binomial`: 0 and 1, logical, a factor or character vector with two levels (the second is the
 #'   success), `cbind(successes, failures)`, or a proportion with the numbers of trials as `weights`.
-#' * `poisson`, `negbinomial`, `nbinom1`, `compois`: whole numbers from 0. They may all be zero; the prior of the intercept then determines
-#'   the estimate.
+#' * `poisson`, `negbinomial`, `nbinom1`, `compois`: whole numbers from 0. They may all be zero; the prior of the
+#'   intercept then determines the estimate.
 #' * `beta_family`: numbers above 0 and below 1. With n observations `(y * (n - 1) + 0.5) / n` moves zeros and ones
 #'   inside.
 #' * `ordbeta`, `zero_one_inflated_beta`: numbers from 0 to 1.
@@ -90,15 +90,15 @@
 #' always have one; without a formula it is an intercept.
 #'
 #' @section Links:
-#' With the `softplus` link the mean is log(1 + exp(eta)): nearly eta itself where it is large, and never negative, so that
-#' effects on large means add up. With the log link they multiply. An offset is added to eta with every link: as the
-#' logarithm of an exposure it multiplies the mean with the log link alone, and [rate()][galvi] needs that link.
+#' With the `softplus` link the mean is log(1 + exp(eta)): nearly eta itself where it is large, and never negative, so
+#' that effects on large means add up. With the log link they multiply. An offset is added to eta with every link: as
+#' the logarithm of an exposure it multiplies the mean with the log link alone, and [rate()][galvi] needs that link.
 #'
 #' Links with which the mean of a positive response could be negative (`identity`, `inverse`), or a probability above 1
 #' (`binomial("log")`), are refused: the posterior of eta is Gaussian and reaches values that the family forbids, so no
 #' finite bound exists. Use `softplus` for additive effects; risk ratios are those of
-#' `marginaleffects::avg_comparisons()`, from a fit with a logit link. Families whose range depends on parameters, such as
-#' the generalised extreme value distribution, are refused for the same reason.
+#' `marginaleffects::avg_comparisons()`, from a fit with a logit link. Families whose range depends on parameters, such
+#' as the generalised extreme value distribution, are refused for the same reason.
 #'
 #' @section Several classes:
 #' `categorical` and `stick_breaking` have several linear predictors for each observation, and each has its own copy of
@@ -157,9 +157,10 @@
 #' working density, eta + scale (1 - 2 quantile) / (quantile (1 - quantile)). The deviance is not defined.
 #'
 #' @section Families of other packages:
-#' Family objects of brms, mgcv (`nb`, `negbin`, `ocat`, `scat`, `betar`, `multinom`) and MASS (`negative.binomial`) are
-#' translated by name and link, with the parameters that they fix: `negative.binomial(2)` becomes `negbinomial(size =
-#' fixed(2))`. Families without a counterpart are an error that says what to use instead.
+#' Family objects of brms, glmmTMB (`nbinom1`, `nbinom2`, `tweedie`, `compois`, `betabinomial`), mgcv (`nb`, `negbin`,
+#' `tw`, `Tweedie`, `ocat`, `scat`, `betar`, `multinom`) and MASS (`negative.binomial`) are translated by name and
+#' link, with the parameters that they fix: `negative.binomial(2)` becomes `negbinomial(size = fixed(2))`. Families
+#' without a counterpart are an error that says what to use instead.
 #'
 #' @param family The name of a family, a family function or a family object.
 #' @param ... Parameters of the family by name, such as `variance = fixed(0.25)`.

@@ -389,7 +389,7 @@ unit_deviance <- function(fit, marginals, target, mean) {
   }
   of_logs <- link_types[[fit$family$link]]$of_logs
   moment <- function(what) response_moment(fit, marginals, what)
-  first <- if (is.null(of_logs)) mean else do.call(of_logs, lapply(names(formals(of_logs)), moment))
+  first <- if (is.null(of_logs)) fit$family$linkfun(mean) else do.call(of_logs, lapply(names(formals(of_logs)), moment))
   units <- at(cbind(first, others), "deviance")
   if (any(is.infinite(units))) stop_no_deviance(fit)
   units

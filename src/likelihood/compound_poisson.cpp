@@ -37,8 +37,8 @@ constexpr double normal_rate = 1e20;  // beyond, sums are normal to 1e-10
 
 // With r = j / rate the j-th term of the density at this scale is
 //   exp(-(1 + a) rate (r log r - r + 1) - S(j) - S(a j)) sqrt(a) / (2 pi y),
-// S the remainder of Stirling's formula for log Gamma. The derivatives of its exponent are (1 + a) (r - 1) in the rate and
-// -rate (r log r - r + 1) - j S'(a j) in a.
+// S the remainder of Stirling's formula for log Gamma. The derivatives of its exponent are (1 + a) (r - 1) in the rate
+// and -rate (r log r - r + 1) - j S'(a j) in a.
 CompoundPoissonDensity::CompoundPoissonDensity(double y, double rate, double shape, Slopes slopes) {
   const Numbers numbers(rate, std::sqrt(rate / (1.0 + shape)));
   double sum = 0.0, moment = 0.0, bend = 0.0, highest = -infinity;

@@ -122,7 +122,8 @@ Moments moments(double nu, double log_rate) {
 
 }  // namespace
 
-ConwayMaxwell::ConwayMaxwell(double nu) : nu_(nu), end_(std::log(std::max(100.0 / nu, 2.0 * nu))) {
+ConwayMaxwell::ConwayMaxwell(double nu)
+    : nu_(nu), end_(std::log(std::max(100.0 / nu, 2.0 * nu))) {
   constexpr double imaginary = 1e-100;  // derivatives in nu to rounding
   std::complex<double> l[terms + 1];
   log_b_series(std::complex<double>(nu, imaginary), l, terms);
@@ -210,8 +211,8 @@ double ConwayMaxwell::first_guess(double eta) const {
   return shifted > 0.5 ? nu_ * std::log(shifted) : eta;
 }
 
-// Newton's method for the log lambda of this mean, between values that are known to be too small and too large: lambda =
-// E Y^nu is at most mean^nu for nu <= 1, and at least that for nu >= 1.
+// Newton's method for the log lambda of this mean, between values that are known to be too small and too large:
+// lambda = E Y^nu is at most mean^nu for nu <= 1, and at least that for nu >= 1.
 ConwayMaxwell::Point ConwayMaxwell::by_sums(double eta, double& guess) const {
   constexpr double slack = 1e-6;
   double low = nu_ > 1.0 ? nu_ * eta - slack : -infinity, high = nu_ > 1.0 ? infinity : nu_ * eta + slack;
@@ -257,7 +258,8 @@ const ConwayMaxwell::Cell& ConwayMaxwell::cell(Index k) const {
   Point last{};
   for (int i = 0; i < count; ++i) {
     const double eta = middle - 0.5 * cell_width_ * std::cos(pi * (i + 0.5) / count), d = eta - before;
-    guess = i == 0 ? first_guess(eta) : last.log_rate + d * (last.slope[0] + 0.5 * d * (last.slope[1] + d / 3.0 * last.slope[2]));
+    guess = first_guess(eta);
+    if (i > 0) guess = last.log_rate + d * (last.slope[0] + 0.5 * d * (last.slope[1] + d / 3.0 * last.slope[2]));
     last = by_sums(eta, guess);
     before = eta;
     const double all[8] = {last.log_rate, last.log_total, last.slope[0], last.slope[1],
@@ -287,8 +289,9 @@ double ConwayMaxwell::density_by_series(double x, double eta) const {
   const Point point = by_series(eta);
   const double M = nu_ * std::exp(eta), share = log_b_share(eta), excess = M * std::expm1(share), b = M + excess;
   const double rest = point.log_total - M - excess;
-  const double u = (x * nu_ - M - excess) / b;
-  return -b * count_divergence(u) - nu_ * (0.5 * std::log(2.0 * pi * x) + stirling_error(x)) - rest;
+  const double u = (x * nu_ - M - excess) / b, ratio = x * nu_ / b;
+  const double away = ratio < 0.5 ? ratio * std::log(ratio) - ratio + 1.0 : count_divergence(u);
+  return -b * away - nu_ * (0.5 * std::log(2.0 * pi * x) + stirling_error(x)) - rest;
 }
 
 double ConwayMaxwell::log_density(double y, double eta) const {

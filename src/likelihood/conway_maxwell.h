@@ -12,9 +12,9 @@ namespace galvi {
 /// variance, d log lambda / d eta = mean / V, and d log Z / d log lambda is the mean itself.
 ///
 /// log lambda, log Z and what derivatives need of them are functions of eta that are tabulated where they are first
-/// asked for, as polynomials in cells that are short relative to the distance of their singularities, where V = 0. Beyond
-/// a mean of max(100 / nu, 2 nu) they are series in 1 / (nu mean). With nu above `most_tabulated`, where cells would be
-/// many and few terms have a probability, they are computed each time.
+/// asked for, as polynomials in cells that are short relative to the distance of their singularities, where V = 0.
+/// Beyond a mean of max(100 / nu, 2 nu) they are series in 1 / (nu mean). With nu above `most_tabulated`, where cells
+/// would be many and few terms have a probability, they are computed each time.
 class ConwayMaxwell {
  public:
   explicit ConwayMaxwell(double nu);

@@ -6,7 +6,7 @@
 namespace galvi {
 namespace {
 
-constexpr double series_start = 16.0;  // Stirling's series, of as many terms as below, is exact to rounding from here on
+constexpr double series_start = 16.0;  // Stirling's series, of as many terms as below, is exact from here on
 constexpr double almost_infinite = 300.0;  // log a: beyond, R is y x
 // B_2k / (2 k (2 k - 1)), the coefficient of z^(1 - 2 k)
 constexpr double stirling[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156};

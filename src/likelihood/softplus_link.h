@@ -65,6 +65,7 @@ class SoftplusLink : public Likelihood {
     return base_.log_density(datum, &g);
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
+    if (eta < LogSoftplus::line_end) return base_.derivatives(datum, eta, out);
     double g[5], f[5];
     LogSoftplus::derivatives(eta, g);
     base_.derivatives(datum, g[0], f);
@@ -182,13 +183,13 @@ class SoftplusPredicted : public PredictedParameter {
   Predicted of_log_;
 };
 
-/// The mean over eta_1 is a function of eta_2 with singularities at a distance of pi, where the size is a negative
-/// integer or the mean's negative, wherever the mean lies.
+/// The mean over eta_1 is a function of eta_2 that grows as a line, with singularities at a distance of pi where the
+/// size is a negative integer or the mean's negative, wherever the mean lies.
 class NegativeBinomialSoftplusLogSize final
     : public SoftplusPredicted<NegativeBinomialLogSize, NegativeBinomialSoftplus<NegativeBinomialKnownSize>> {
  public:
   Nesting nesting(const Datum&, const double*, const double*) const override {
-    return {1, {2.6, 1.0}};
+    return {1, {2.6, 0.0, 0.0, infinity}};
   }
 };
 

@@ -12,7 +12,8 @@
 
 namespace galvi {
 
-/// Mean m = exp(eta), variance phi m^p, phi = dispersion / size, p = power, 1 < p < 2: with d = eta - log y and w = y^(2-p) / phi
+/// Mean m = exp(eta), variance phi m^p, phi = dispersion / size, p = power, 1 < p < 2: with d = eta - log y and
+/// w = y^(2-p) / phi
 ///   log p(y | eta) = -w [(exp((1-p) d) - 1) / (p-1) + (exp((2-p) d) - 1) / (2-p)] + log p(y | log y),
 ///   log p(0 | eta) = -exp((2-p) eta) / ((2-p) phi).
 /// It is the sum of a Poisson number, of mean exp((2-p) eta) / ((2-p) phi), of gamma variables of shape
@@ -126,9 +127,14 @@ class Tweedie final : public LogLink<Likelihood> {
     const double d = mean - log_y, rise = up_ * d + 0.5 * up_ * up_ * variance;
     if (!(y > 0.0)) return w * std::exp(rise) * (d + up_ * variance - 1.0 / up_) / up_;
     const double fall = -down_ * d + 0.5 * down_ * down_ * variance;
-    const double below = std::expm1(fall) / down_, above = std::expm1(rise) / up_;
-    return w * (log_y * (below + above) - (std::exp(fall) * (down_ * variance - d) - below) / down_ +
-                (std::exp(rise) * (d + up_ * variance) - above) / up_);
+    return w * (power_part(-down_, fall, mean, log_y, variance) + power_part(up_, rise, mean, log_y, variance));
+  }
+  // Of either term, c = 2 - p or 1 - p:  [log y (e^x - 1) + e^x (d + c variance) - (e^x - 1) / c] / c. Where e^x is
+  // large, infinite terms of both signs are avoided.
+  static double power_part(double c, double x, double mean, double log_y, double variance) {
+    const double e = std::exp(x), rest = std::expm1(x);
+    if (x > 1.0) return (e * (mean + c * variance - 1.0 / c) - log_y + 1.0 / c) / c;
+    return (log_y * rest + e * (mean - log_y + c * variance) - rest / c) / c;
   }
   double rate_at(const Datum& datum) const {
     return std::exp(up_ * std::log(datum.y)) / (up_ * phi(datum.size));

@@ -21,8 +21,8 @@ class IntegerBlock {
   void make(double count);
 };
 
-/// Calls visit(x, weight) so that sums of weight f(x) are those of f over the integers begin, .., end - 1, until visit()
-/// returns false. f is smooth on the scale of `smooth` and of x / 4: blocks are no longer.
+/// Calls visit(x, weight) so that sums of weight f(x) are those of f over the integers begin, .., end - 1, until
+/// visit() returns false. f is smooth on the scale of `smooth` and of x / 4: blocks are no longer.
 template <class Visit>
 void for_integers(double begin, double end, double smooth, const Visit& visit) {
   for (double x = begin; x < end;) {

@@ -70,7 +70,7 @@ test_that("links and families that cannot be are refused by name", {
   family_refused(Gamma, "inverse link")
   family_refused(Gamma("identity"), "Gamma\\(\"log\"\\)")
   family_refused(inverse.gaussian(), "1/mu\\^2 link.*inverse.gaussian\\(\"log\"\\)")
-  family_refused(gaussian("log"), "identity")
+  family_refused(gaussian("inverse"), "pole")
   family_refused("binomail", "Did you mean `binomial`")
   family_refused(3, "must be a family")
   family_refused(function() stop("broken"), "broken")
