@@ -17,11 +17,11 @@ positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, s
 
 # A number within the interval of a transform of the table, held where it is typed and learned where it is not; then it
 # is shown in headings.
-share <- function(transform, start, lower, upper) {
+bounded <- function(transform, start, lower, upper) {
   list(
     transform = transform, default = learn(start), lower = lower, upper = upper,
-    tidy = function(value) if (is_value(value)) value else fixed(value), shown = TRUE, check = check_share,
-    add = add_share
+    tidy = function(value) if (is_value(value)) value else fixed(value), shown = TRUE, check = check_bounded,
+    add = add_bounded
   )
 }
 
@@ -33,12 +33,12 @@ signed <- function(range, weak, default = NULL) {
 # Increasing numbers, such as those between the levels of an ordered response. start: function(response, family);
 # labels(response): their names.
 in_order <- function(start, labels = between_levels) {
-  list(start = start, labels = labels, in_order = TRUE, check = check_numbers, add = add_numbers)
+  list(start = start, labels = labels, in_order = TRUE, check = check_sequence, add = add_sequence)
 }
 
 # The same in any order.
 free_numbers <- function(start, labels = between_levels) {
-  list(start = start, labels = labels, in_order = FALSE, check = check_numbers, add = add_numbers)
+  list(start = start, labels = labels, in_order = FALSE, check = check_sequence, add = add_sequence)
 }
 
 between_levels <- function(response) {
@@ -54,7 +54,7 @@ check_positive <- function(parameter, value, name) {
   )
 }
 
-check_share <- function(parameter, value, name) as_share(value, name, parameter$transform)
+check_bounded <- function(parameter, value, name) as_share(value, name, parameter$transform)
 
 check_signed <- function(parameter, value, name) signed_parameter(value, name)
 
@@ -71,7 +71,7 @@ signed_parameter <- function(x, name) {
   ))
 }
 
-check_numbers <- function(parameter, value, name) {
+check_sequence <- function(parameter, value, name) {
   values <- plain_numbers(value)
   if (!is.numeric(values) || !length(values) || !all(is.finite(values))) {
     stop_galvi("family", sprintf(
@@ -132,7 +132,7 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   )
 }
 
-add_share <- function(parameter, name, family, response, registry, held) {
+add_bounded <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given)) given <- parameter$default
   value <- as_share(given, name, parameter$transform)
@@ -161,7 +161,7 @@ weak_noise <- function(start, parameter) {
 }
 
 # Numbers in order are learned as distances from the previous one, but for the first.
-add_numbers <- function(parameter, name, family, response, registry, held) {
+add_sequence <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   labels <- parameter$labels(response)
   count <- length(labels)
