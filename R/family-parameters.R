@@ -16,10 +16,10 @@ positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, s
 }
 
 # Increasing numbers between the levels of an ordered response. start: function(response, family).
-in_order <- function(start) list(start = start, in_order = TRUE, check = check_numbers, add = add_numbers)
+in_order <- function(start) list(start = start, in_order = TRUE, check = check_number_vector, add = add_number_vector)
 
 # The same in any order.
-free_numbers <- function(start) list(start = start, in_order = FALSE, check = check_numbers, add = add_numbers)
+free_numbers <- function(start) list(start = start, in_order = FALSE, check = check_number_vector, add = add_number_vector)
 
 # ---- checks, when the family is made ----
 
@@ -29,7 +29,7 @@ check_positive <- function(parameter, value, name) {
   )
 }
 
-check_numbers <- function(parameter, value, name) {
+check_number_vector <- function(parameter, value, name) {
   values <- plain_numbers(value)
   if (!is.numeric(values) || !length(values) || !all(is.finite(values))) {
     stop_galvi("family", sprintf(
@@ -103,7 +103,7 @@ weak_noise <- function(start, parameter) {
 }
 
 # Numbers in order are learned as distances from the previous one, but for the first.
-add_numbers <- function(parameter, name, family, response, registry, held) {
+add_number_vector <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   levels <- response$levels
   count <- length(levels) - 1L
