@@ -6,10 +6,92 @@
 #include <vector>
 
 #include "likelihood/ordered.h"
-#include "likelihood/threshold_sum.h"
 #include "numeric/special_functions.h"
 
 namespace galvi {
+
+/// The log density of one datum where the classes that are ever most probable take turns far apart: as x rises, steps
+/// over m thresholds at a time, whose mean is where both sides are equally probable, with f = log sigmoid
+///   log sum_c exp(c x - T_c) = -sum over steps f(S - m x),   S the sum of the step's thresholds.
+/// Thresholds in order are steps of their own; those that fall are one step, over classes that are never probable.
+class AdjacentSteps final : public Composed {
+ public:
+  AdjacentSteps(const Thresholds& thresholds, const Datum& datum)
+      : Composed(log_sigmoid()), thresholds_(thresholds), class_(thresholds.class_of(datum)) {
+    const std::vector<double>& at = thresholds_.values();
+    for (Index j = 0; j < static_cast<Index>(at.size()); ++j) {
+      steps_.push_back({j, 1, at[static_cast<std::size_t>(j)]});
+      while (steps_.size() > 1 && steps_[steps_.size() - 2].mean() >= steps_.back().mean()) {
+        Step& before = steps_[steps_.size() - 2];
+        before.count += steps_.back().count;
+        before.sum += steps_.back().sum;
+        steps_.pop_back();
+      }
+    }
+  }
+  /// To rounding.
+  bool exact() const {
+    constexpr double apart = 37.0;
+    for (std::size_t b = 0; b < steps_.size(); ++b) {
+      if (b > 0 && !(steps_[b].mean() - steps_[b - 1].mean() >= apart)) return false;
+      double rise = 0.0;  // minus the log weight of a class within the step, where both sides have weight 1
+      for (Index j = 0; j < steps_[b].count - 1; ++j) {
+        rise += threshold(steps_[b].first + j) - steps_[b].mean();
+        if (!(rise >= apart)) return false;
+      }
+    }
+    return true;
+  }
+
+  void compose(const Datum&, Composition& sum) const override {
+    for (const Step& step : steps_) {
+      const double slope = static_cast<double>(step.count) * thresholds_.scale();
+      if (class_ >= step.first + step.count)
+        sum.add(0, 1.0, slope, -step.sum);
+      else
+        sum.add(0, 1.0, -slope, step.sum);
+      for (Index j = step.first; j < passed_within(step); ++j) {
+        sum.linear += thresholds_.scale();
+        sum.constant -= threshold(j);
+      }
+    }
+  }
+  void add_composition_gradient(const Datum&, const CompositionAdjoint& adjoint, VectorRef gradient) const override {
+    for (std::size_t b = 0; b < steps_.size(); ++b) {
+      const Step& step = steps_[b];
+      const bool beyond = class_ >= step.first + step.count;
+      for (Index j = step.first; j < step.first + step.count; ++j)
+        thresholds_.add(j, beyond ? -adjoint.shift[b] : adjoint.shift[b], gradient);
+      for (Index j = step.first; j < passed_within(step); ++j) thresholds_.add(j, -adjoint.constant, gradient);
+    }
+  }
+  bool has_hyper() const override { return true; }
+  bool log_concave() const override { return true; }
+
+  // Asked of the likelihood whose datum this is.
+  double starting_eta(const Datum&) const override { return 0.0; }
+  double conditional_mean(const Datum&, const double*) const override { return 0.0; }
+  double conditional_variance(const Datum&, const double*) const override { return 0.0; }
+  double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
+  bool discrete() const override { return true; }
+  Support support(const Datum&) const override { return {-infinity, infinity}; }
+
+ private:
+  struct Step {
+    Index first, count;
+    double sum;
+    double mean() const { return sum / static_cast<double>(count); }
+  };
+  double threshold(Index j) const { return thresholds_.values()[static_cast<std::size_t>(j)]; }
+  // The end of the thresholds below a class that the step skips; its first where it does not skip the class.
+  Index passed_within(const Step& step) const {
+    return class_ > step.first && class_ < step.first + step.count ? class_ : step.first;
+  }
+
+  const Thresholds thresholds_;
+  Index class_;
+  std::vector<Step> steps_;
+};
 
 /// log [P(y = c + 1) / P(y = c)] = x - threshold_c, x = scale eta: with T_c the sum of the first c thresholds
 ///   log p(y | eta) = y x - T_y - log sum_c exp(c x - T_c),
@@ -21,12 +103,12 @@ class AdjacentCategory final : public OrderedResponse<Likelihood> {
   }
 
   double log_density(const Datum& datum, const double* eta) const override {
-    return shares(*eta).log_of(thresholds_.class_of(datum));
+    return log_relative(thresholds_.class_of(datum), *eta, shares());
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
-    const Shares& all = shares(eta);
-    const Vector& p = all.p;
     const Index y = thresholds_.class_of(datum);
+    Vector& p = shares();
+    out[0] = log_relative(y, eta, p);
     const double scale = thresholds_.scale(), square = scale * scale;
     double below = 0.0, two = 0.0, three = 0.0, four = 0.0;  // y less the mean, and central moments
     for (Index c = 0; c < p.size(); ++c) below += p[c] * static_cast<double>(y - c);
@@ -36,7 +118,6 @@ class AdjacentCategory final : public OrderedResponse<Likelihood> {
       three += of_square * off;
       four += of_square * off * off;
     }
-    out[0] = all.log_of(y);
     out[1] = scale * below;
     out[2] = -square * two;
     out[3] = -square * scale * three;
@@ -45,68 +126,84 @@ class AdjacentCategory final : public OrderedResponse<Likelihood> {
   // The sum is a polynomial in exp(x) of degree n = C - 1 with positive coefficients: its zeros are at angles of pi / n
   // and more, and between the least and the largest threshold (Enestroem and Kakeya).
   Smoothness smoothness() const override {
-    const auto ends = std::minmax_element(thresholds_.values().begin(), thresholds_.values().end());
-    const double low = *ends.first, high = *ends.second, scale = thresholds_.scale();
-    return {pi / static_cast<double>(thresholds_.values().size()) / scale, 0.0, (low + 0.5 * (high - low)) / scale,
-            0.5 * (high - low) / scale};
+    const double scale = thresholds_.scale(), half = 0.5 * (high_ - low_);
+    return {pi / static_cast<double>(thresholds_.values().size()) / scale, 0.0, (low_ + half) / scale, half / scale};
   }
   bool log_concave() const override { return true; }
   // Threshold j is part of T_c for c > j: its slope is P(y > j), less 1 where the class is beyond it.
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    const Vector& p = shares(*eta).p;
-    const Index y = thresholds_.class_of(datum), last = p.size() - 1;
+    const Index y = thresholds_.class_of(datum), last = classes() - 1;
+    Vector& p = shares();
+    log_relative(y, *eta, p);
     for (Index j = 0; j < last; ++j)
       thresholds_.add(j, weight * (y > j ? -p.head(j + 1).sum() : p.tail(last - j).sum()), gradient);
   }
-  // Far from all thresholds but one the sum has two terms.
+  // Where thresholds are far apart.
   std::unique_ptr<Likelihood> as_composed(const Datum& datum) const override {
-    constexpr double apart = 37.0;
-    const std::vector<double>& at = thresholds_.values();
-    for (std::size_t j = 1; j < at.size(); ++j)
-      if (!(at[j] - at[j - 1] >= apart)) return nullptr;
-    return std::make_unique<ThresholdSum>(thresholds_, log_sigmoid(), datum, 0, classes() - 2);
+    auto out = std::make_unique<AdjacentSteps>(thresholds_, datum);
+    if (!out->exact()) return nullptr;
+    return out;
   }
 
  protected:
   void exceed(double eta, Vector& exceeds) const override {
     double beyond = 0.0;
-    const Vector& p = shares(eta).p;
+    Vector& p = shares();
+    log_relative(0, eta, p);
     for (Index c = exceeds.size() - 1; c >= 0; --c) exceeds[c] = beyond += p[c + 1];
   }
   double at_most(Index c, double eta) const override {
-    return shares(eta).p.head(c + 1).sum();
+    Vector& p = shares();
+    log_relative(0, eta, p);
+    return p.head(c + 1).sum();
   }
   void prepare_thresholds() override {
+    const std::vector<double>& at = thresholds_.values();
+    const auto ends = std::minmax_element(at.begin(), at.end());
+    low_ = *ends.first;
+    high_ = *ends.second;
     sums_.assign(1, 0.0);
-    for (const double at : thresholds_.values()) sums_.push_back(sums_.back() + at);
+    odds_.clear();
+    for (const double threshold : at) {
+      sums_.push_back(sums_.back() + threshold);
+      odds_.push_back(std::exp(low_ - threshold));
+    }
   }
 
  private:
-  /// The probabilities of the classes.
-  struct Shares {
-    Vector log_weight, p;
-    double top, log_total;  // the largest log weight, and the log of the sum of all relative to that one
-    double log_of(Index c) const { return (log_weight[c] - top) - log_total; }
-  };
-  // Valid until the next call.
-  const Shares& shares(double eta) const {
-    thread_local Shares out;
-    const double x = thresholds_.scale() * eta;
-    out.log_weight.resize(classes());
-    for (Index c = 0; c < out.log_weight.size(); ++c)
-      out.log_weight[c] = static_cast<double>(c) * x - sums_[static_cast<std::size_t>(c)];
-    Index largest;
-    out.top = out.log_weight.maxCoeff(&largest);
-    out.p = (out.log_weight.array() - out.top).exp();
-    out.p[largest] = 0.0;
-    const double others = out.p.sum();
-    out.p[largest] = 1.0;
-    out.log_total = std::log1p(others);
-    out.p /= 1.0 + others;
-    return out;
+  Vector& shares() const {
+    thread_local Vector p;
+    p.resize(classes());
+    return p;
+  }
+  // p <- the probabilities of the classes. Returns log p_y, with its digits where it is small.
+  double log_relative(Index y, double eta, Vector& p) const {
+    const double x = thresholds_.scale() * eta, furthest = 600.0 / static_cast<double>(p.size());
+    double top = 0.0;
+    if (std::fabs(x - low_) < furthest && std::fabs(x - high_) < furthest) {
+      // relative to class y, from the odds of neighbours: one exponential
+      const double odds = std::exp(x - low_);
+      p[y] = 1.0;
+      for (Index c = y + 1; c < p.size(); ++c) p[c] = p[c - 1] * odds * odds_[static_cast<std::size_t>(c - 1)];
+      for (Index c = y - 1; c >= 0; --c) p[c] = p[c + 1] / (odds * odds_[static_cast<std::size_t>(c)]);
+    } else {
+      const double own = static_cast<double>(y) * x - sums_[static_cast<std::size_t>(y)];
+      for (Index c = 0; c < p.size(); ++c) p[c] = static_cast<double>(c) * x - sums_[static_cast<std::size_t>(c)] - own;
+      p[y] = 0.0;
+      top = p.maxCoeff();
+      p = (p.array() - top).exp();
+    }
+    double others = 0.0;
+    for (Index c = 0; c < p.size(); ++c)
+      if (c != y) others += p[c];
+    const double log_p = -top - (p[y] > 0.0 && top == 0.0 ? std::log1p(others) : std::log(p[y] + others));
+    p /= p[y] + others;
+    return log_p;
   }
 
-  std::vector<double> sums_;  // T_c
+  double low_ = 0.0, high_ = 0.0;  // of the thresholds
+  std::vector<double> sums_;       // T_c
+  std::vector<double> odds_;       // exp(low_ - threshold_j)
 };
 
 }  // namespace galvi

@@ -42,9 +42,11 @@ class OrdinalLogDisc : public PredictedParameter {
   Smoothness smoothness_;
 
  private:
+  // Products of further scales would overflow.
   std::unique_ptr<Base> scaled(double last) const {
+    constexpr double furthest = 300.0;
     auto out = std::make_unique<Base>(prototype_);
-    out->multiply(positive_exp(last));
+    out->multiply(std::exp(std::clamp(last, -furthest, furthest)));
     return out;
   }
   Base prototype_;

@@ -52,11 +52,14 @@ class Thresholds {
     gradient[positions_[static_cast<std::size_t>(j)]] += scale_ * slope;
   }
 
-  /// A value inside the class, or not far beyond its only threshold.
+  /// A value inside the class, or not far beyond its only threshold. Where thresholds have no order, beyond all of those
+  /// that are to be passed.
   double inside(const Datum& datum) const {
     if (first(datum)) return above(datum) - 2.0;
-    if (last(datum)) return below(datum) + 2.0;
-    return below(datum) + 0.5 * (above(datum) - below(datum));
+    const auto passed = values_.begin() + class_of(datum);
+    const double low = in_order_ ? below(datum) : *std::max_element(values_.begin(), passed);
+    if (last(datum)) return low + 2.0;
+    return low + 0.5 * (above(datum) - low);
   }
 
  private:

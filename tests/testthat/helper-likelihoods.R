@@ -35,11 +35,13 @@ sequential_log_density <- function(link) {
   }
 }
 adjacent_log_density <- function(y, eta, size = 1, thresholds, scale = 1) {
-  weights <- vapply(seq(0, length(thresholds)), function(c) {
-    scale * (c * eta - sum(thresholds[seq_len(c)]))
-  }, numeric(length(scale * eta)))
-  weights <- matrix(weights, ncol = length(thresholds) + 1)
-  weights[, y + 1] - apply(weights, 1, function(w) max(w) + log1p(sum(exp(sort(w - max(w))[-length(w)]))))
+  # relative to class y
+  relative <- lapply(setdiff(seq(0, length(thresholds)), y), function(c) {
+    scale * ((c - y) * eta - sum(thresholds[seq_len(c)]) + sum(thresholds[seq_len(y)]))
+  })
+  top <- do.call(pmax, c(relative, 0))
+  -top - ifelse(top == 0, log1p(Reduce(`+`, lapply(relative, exp))),
+    log(exp(-top) + Reduce(`+`, lapply(relative, function(x) exp(x - top)))))
 }
 
 # The inverse Gaussian's distribution function, with its digits where the second term's factor overflows, and

@@ -2,7 +2,7 @@ test_that("every registered likelihood has a twin, with a density unless its res
   facts <- likelihood_facts()
   expect_setequal(names(likelihood_twins), facts$type)
   expect_setequal(names(reference_log_density), scalar_types(facts))
-  expect_setequal(names(predictor_densities), facts$type[facts$latents > 1 & facts$classes == 0])
+  expect_setequal(names(predictor_densities), setdiff(facts$type[facts$latents > 1], c("categorical", "stick_breaking")))
   # an example has as many classes as the registry's, or the response is a number
   expect_identical(facts$classes > 0, vapply(likelihood_twins[facts$type], function(twin) {
     is.factor(twin$response)

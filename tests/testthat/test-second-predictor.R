@@ -1,8 +1,10 @@
 # A second linear predictor: expectations, reference optima, and what users see.
 
 # Those that a plane of nodes serves: times and kinks have tests of their own.
+disc_types <- grep("_log_disc$", names(two_predictor_densities), value = TRUE)
 nested_types <- setdiff(names(two_predictor_densities), c(
-  "gaussian_log_sd", "gaussian_log_log_sd", "student_log_scale", "laplace_log_scale", "tweedie_log_dispersion", "censored_gaussian_log_sd",
+  disc_types, "gaussian_log_sd", "gaussian_log_log_sd", "student_log_scale", "laplace_log_scale",
+  "tweedie_log_dispersion", "censored_gaussian_log_sd",
   "lognormal_log_sigma", "loglogistic_log_shape", "weibull_ph_log_shape"
 ))
 
@@ -18,11 +20,9 @@ sweep_of <- function(type, i, m, v, order = 2) {
 plane_growth <- list(
   gamma_softplus_log_shape = list(c(1, 0), c(0, 1)), negbinomial_softplus_log_size = list(c(0, 0), c(0, 1)),
   gamma_log_shape = list(c(1, 0), c(0, 1)), negbinomial_log_size = list(c(0, 1), c(0, 1)),
-  beta_log_precision = list(c(0, 0), c(0, 1)), cumulative_logit_log_disc = list(c(0, 0), c(0, 1)),
-  cumulative_probit_log_disc = list(c(0, 0), c(0, 2)), sequential_logit_log_disc = list(c(0, 0), c(0, 1)),
-  sequential_probit_log_disc = list(c(0, 0), c(0, 2)), adjacent_category_log_disc = list(c(0, 0), c(0, 1)),
-  nbinom1_log_phi = list(c(0, 1), c(0, 1)), ordbeta_log_phi = list(c(0, 0), c(0, 1)),
-  exgaussian_log_sigma = list(c(0, 0), c(2, 0)), skew_normal_log_sigma = list(c(0, 0), c(2, 0))
+  beta_log_precision = list(c(0, 0), c(0, 1)), nbinom1_log_phi = list(c(0, 1), c(0, 1)),
+  ordbeta_log_phi = list(c(0, 0), c(0, 1)), exgaussian_log_sigma = list(c(0, 0), c(2, 0)),
+  skew_normal_log_sigma = list(c(0, 0), c(2, 0))
 )
 # log Phi has zeros at a distance that shrinks with sigma.
 with_phi <- c("exgaussian_log_sigma", "skew_normal_log_sigma")
@@ -53,6 +53,48 @@ test_that("expectations and their slopes are sums over a plane", {
         if (type %in% c("gaussian_log_sd", "inverse_gaussian_log_shape", with_phi) && x[4] > 5) next
         ours <- sweep_of(type, i, x[1:2], x[3:4])
         expect_close(c(ours$value, ours$d_m, ours$d_v), brute_force(type, i, x[1:2], x[3:4]), tol$expectation)
+      }
+    }
+  }
+})
+
+# Where the scale is large, log p of ordered classes is a function of eta_1 with bends at the thresholds, or where
+# neighbours without an order meet: panels of Gauss-Legendre nodes that shrink towards them.
+gauss_legendre <- function(n) {
+  k <- seq_len(n - 1)
+  J <- matrix(0, n, n)
+  J[cbind(k, k + 1)] <- J[cbind(k + 1, k)] <- k / sqrt(4 * k^2 - 1)
+  e <- eigen(J, symmetric = TRUE)
+  list(x = e$values, weight = 2 * e$vectors[1, ]^2)
+}
+disc_brute_force <- function(type, y, h, m, v) {
+  s <- sqrt(v)
+  bends <- if (type == "adjacent_category_log_disc") c(mean(h[1:2]), h) else h
+  close <- c(outer(bends, c(0, 3^-(0:22), -3^-(0:22)) * s[1], `+`))
+  ends <- sort(unique(c(m[1] + s[1] * seq(-11, 11, by = 0.5), close[abs(close - m[1]) < 11 * s[1]])))
+  rule <- gauss_legendre(14)
+  half <- diff(ends) / 2
+  a <- c(outer(rule$x, half)) + rep(ends[-1] - half, each = 14)
+  t <- (a - m[1]) / s[1]
+  first <- c(outer(rule$weight, half)) * dnorm(t) / s[1] * cbind(1, t / s[1], (t^2 - 1) / (2 * v[1]))
+  step <- min(0.08, 0.13 / s[2])
+  z <- seq(-9.5, 9.5 + 2 * s[2], by = step)
+  second <- step * dnorm(z) * cbind(1, z / s[2], (z^2 - 1) / (2 * v[2]))
+  sums <- vapply(m[2] + s[2] * z, function(b) {
+    drop(two_predictor_densities[[type]](y, a, b, 1, h) %*% first)
+  }, numeric(3))
+  plane <- sums %*% second
+  plane[c(1, 2, 4, 3, 7)]
+}
+
+test_that("expectations with a predicted discrimination are sums over a plane", {
+  for (type in disc_types) {
+    h <- as.numeric(likelihood_examples[[type]]$hyper)
+    for (i in seq_along(likelihood_examples[[type]]$y)) {
+      for (x in list(c(0.4, -0.3, 0.5, 0.2), c(-1, 1, 2, 1.5), c(0.4, 0.5, 0.01, 0.001), c(0, 0, 5, 10))) {
+        ours <- sweep_of(type, i, x[1:2], x[3:4])
+        reference <- disc_brute_force(type, likelihood_examples[[type]]$y[i], h, x[1:2], x[3:4])
+        expect_close(c(ours$value, ours$d_m, ours$d_v), reference, tol$expectation)
       }
     }
   }
@@ -115,7 +157,7 @@ test_that("student's expectation is an integral over the logarithm of a square",
 
 test_that("second derivatives, and the slope in df, are those of the first and of the value", {
   skip_if_not_installed("numDeriv")
-  for (type in c("student_log_scale", with_forms)) {
+  for (type in c("student_log_scale", with_forms, disc_types)) {
     h <- as.numeric(likelihood_examples[[type]]$hyper)
     for (x in list(c(0.4, 1.3, 0.5, 0.2), c(-1, 0.3, 4, 1.5))) {
       at <- function(x, part, hyper = h) {

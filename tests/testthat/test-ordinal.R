@@ -1,0 +1,171 @@
+# Ordered classes: densities at other packages' optima, models that are the same, exact posteriors, and what users see.
+
+# The ratings of bitterness of `ordinal::wine`, as counts.
+wine <- local({
+  d <- expand.grid(temp = c("cold", "warm"), contact = c("no", "yes"), rating = 1:5)
+  d$n <- c(4, 0, 1, 0, 9, 5, 7, 1, 5, 8, 8, 5, 0, 3, 2, 7, 0, 2, 0, 5)
+  d$rating <- factor(d$rating, ordered = TRUE)
+  d[d$n > 0, ]
+})
+
+# clm(rating ~ temp + contact, link = ) of ordinal 2022.11-16, the last two with scale = ~temp: thresholds, slopes, -zeta,
+# log-likelihood.
+clm_optima <- list(
+  cumulative_logit = c(-1.34438341126502, 1.25080879841678, 3.46688692647490, 5.00640420427088, 2.50310200789956,
+    1.52779765809535, -86.4919233656490),
+  cumulative_probit = c(-0.773262728758367, 0.736021489839440, 2.044680463850121, 2.941344982257154, 1.499374578398644,
+    0.867743538882857, -85.7611483647766),
+  cumulative_cloglog = c(-1.740082382312607, 0.296329097849798, 1.728855343377174, 2.596797049142194, 1.605760091138502,
+    0.859713656727842, -86.6340792088098),
+  cumulative_loglog = c(-0.302441463179916, 1.178604775421468, 2.606232887824419, 3.814822873346096, 1.533018182012540,
+    0.905644427669442, -87.7178551429594),
+  cumulative_cauchit = c(-2.511029899092666, 0.880234799753713, 2.865755577083332, 4.541159720076154, 1.962908389950529,
+    1.218288716909671, -92.5158306692090),
+  cumulative_logit_log_disc = c(-1.3520417699465588, 1.2730017573575216, 3.6170230550445028, 5.2982362874273194,
+    2.6294184311347006, 1.5878437552511038, -0.0953591671522823, -86.4394628794047861),
+  cumulative_probit_log_disc = c(-0.778782623685318, 0.745251225977365, 2.143401396129005, 3.142019893133033,
+    1.586686042467398, 0.911389293168341, -0.111082663241007, -85.673111972863921)
+)
+
+# Sums over rows of what is good to 1e-10, and optima of inference to its own tolerance.
+same <- 1e-8
+
+test_that("log densities at clm's optimum add up to its log-likelihood", {
+  warm <- wine$temp == "warm"
+  for (type in names(clm_optima)) {
+    at <- clm_optima[[type]]
+    eta <- cbind(at[5] * warm + at[6] * (wine$contact == "yes"))
+    if (length(at) > 7) eta <- cbind(eta, at[7] * warm)
+    spec <- list(type = type, hyper = list(thresholds = 1:4), constants = list())
+    log_p <- vapply(seq_len(nrow(wine)), function(i) {
+      probe_expectation(
+        spec, "quadrature", at[1:4], as.integer(wine$rating[i]) - 1, 1, 1, eta[i, ], 0 * eta[i, ], 1, 1
+      )$value
+    }, 0)
+    expect_close(sum(wine$n * log_p), at[length(at)], same)
+  }
+})
+
+# ---- models that are the same ----
+
+ordinal_elbo <- function(formula, family, data = wine, prior = list(default = normal(0, 2)), ...) {
+  galvi(formula, data, family, weights = n, prior = prior, hyper = "fixed", verbose = FALSE, ...)$elbo
+}
+
+test_that("two classes are a binomial response, in every family and with every link", {
+  d <- transform(wine, high = as.integer(rating) > 2)
+  prior <- list(intercept = normal(-0.4, 1), default = normal(0, 2))
+  for (link in c("logit", "probit", "cloglog", "loglog", "cauchit")) {
+    # P(high) = 1 - F(0.3 - eta), which is F(eta - 0.3) of the link of the opposite sign
+    opposite <- switch(link, cloglog = "loglog", loglog = "cloglog", link)
+    success <- galvi_family("binomial", link = opposite)
+    moved <- list(intercept = normal(-0.7, 1), default = normal(0, 2))
+    binary <- ordinal_elbo(high ~ temp + contact, success, d, moved)
+    for (name in c("cumulative", "sratio", "cratio", if (link == "logit") "acat")) {
+      own <- if (name == "cratio") opposite else link
+      family <- galvi_family(name, link = own, thresholds = fixed(0.3))
+      two <- ordinal_elbo(factor(high, ordered = TRUE) ~ temp + contact, family, d, prior)
+      expect_close(two, binary, same)
+    }
+  }
+})
+
+test_that("symmetric links make both ratios one model, and a cloglog one is cumulative", {
+  for (link in c("logit", "probit", "cauchit")) {
+    by_stop <- ordinal_elbo(rating ~ temp + contact, sratio(link, fixed(c(-1, 0.5, 0.2, 2))))
+    by_step <- ordinal_elbo(rating ~ temp + contact, cratio(link, fixed(c(-1, 0.5, 0.2, 2))))
+    expect_equal(by_stop, by_step)
+  }
+  # exp(-exp(t_k - eta)) is a product over classes: exp(t_k) is a sum
+  steps <- c(-1, 0.5, 0.2, 2)
+  expect_close(
+    ordinal_elbo(rating ~ temp + contact, sratio("cloglog", fixed(steps))),
+    ordinal_elbo(rating ~ temp + contact, cumulative("cloglog", fixed(log(cumsum(exp(steps)))))), same
+  )
+  # a stick with the opposite sign, whose classes have intercepts of their own
+  held <- galvi(rating ~ 1, wine, sratio(), weights = n, verbose = FALSE)
+  sticks <- galvi(factor(rating, ordered = FALSE) ~ 1, wine, stick_breaking(), weights = n, verbose = FALSE,
+    prior = normal(0, Inf))
+  from <- held$hyper$estimate[held$hyper$term == "sratio"]
+  expect_equal(unname(c(coef(sticks))), from, tolerance = 0.15)
+})
+
+test_that("the log-log link is the complementary one of failures and minus eta", {
+  d <- data.frame(y = c(0, 3, 5, 8), x = c(-1, 0, 0.5, 1))
+  elbo <- function(formula, link, data = d) {
+    galvi(formula, data, galvi_family("binomial", link = link), prior = normal(0, 2), verbose = FALSE)$elbo
+  }
+  expect_close(elbo(cbind(y, 8 - y) ~ x, "loglog"), elbo(cbind(8 - y, y) ~ x, "cloglog"), same)
+  family <- galvi_family("binomial", link = "loglog")
+  expect_equal(family$linkfun(family$linkinv(c(-1, 0, 2))), c(-1, 0, 2))
+  expect_error(galvi(y > 3 ~ x, d, family = binomial("loglog")), "galvi_family(\"binomial\", link = \"loglog\")",
+    fixed = TRUE, class = "galvi_error_family")
+})
+
+# ---- posteriors ----
+
+# Exact posterior means and sds of the slopes under normal(0, 5), of `disc` under normal(0, 1), flat thresholds: by
+# importance sampling of 200000 draws from a multivariate t, with errors of 0.005 sd at most.
+exact_slopes <- list(
+  "cumulative logit" = list(c(2.5953, 1.5856), c(0.5387, 0.4851)),
+  "cumulative probit" = list(c(1.5388, 0.8904), c(0.2933, 0.2679)),
+  "cumulative cloglog" = list(c(1.6711, 0.8850), c(0.3300, 0.2852)),
+  "cumulative loglog" = list(c(1.5869, 0.9265), c(0.3313, 0.2840)),
+  "cumulative logit disc" = list(c(3.0855, 1.7459, -0.3189), c(0.8068, 0.5759, 0.2845)),
+  "cumulative probit disc" = list(c(1.8189, 0.9923, -0.3013), c(0.4408, 0.3181, 0.2596)),
+  "sratio logit" = list(c(2.3116, 1.2859), c(0.4847, 0.4159)),
+  "sratio cloglog" = list(c(1.6410, 0.8739), c(0.3282, 0.2847)),
+  "cratio cloglog" = list(c(1.3967, 0.7644), c(0.2936, 0.2392)),
+  "acat logit" = list(c(1.8003, 1.0233), c(0.4224, 0.3326))
+)
+# Reasons: sds of weighted points have an error of 1 to 1.5 %, means one of a hundredth of an sd.
+slope_errors <- list(mean = 0.05, sd = 0.03)
+
+test_that("slopes have the means and standard deviations of the exact posterior", {
+  for (case in names(exact_slopes)) {
+    words <- strsplit(case, " ")[[1]]
+    disc <- length(words) > 2
+    formula <- if (disc) list(rating ~ temp + contact, disc ~ temp) else rating ~ temp + contact
+    prior <- c(list(default = normal(0, 5)), if (disc) list(disc = normal(0, 1)))
+    fit <- galvi(formula, wine, galvi_family(words[1], link = words[2]), weights = n, prior = prior, verbose = FALSE)
+    exact <- exact_slopes[[case]]
+    expect_lt(max(abs(coef(fit) - exact[[1]]) / exact[[2]]), slope_errors$mean)
+    expect_close(sds(fit) / exact[[2]], 1, slope_errors$sd)
+  }
+})
+
+# ---- what users see ----
+
+test_that("the discrimination has no intercept, and links without a bound refuse it", {
+  fit <- galvi(list(rating ~ temp, disc ~ contact), wine, cumulative("probit"), weights = n, verbose = FALSE)
+  expect_named(coef(fit), c("tempwarm", "disc_contactyes"))
+  p <- predict(fit, wine[1:4, ], type = "prob")
+  expect_equal(unname(rowSums(p)), rep(1, 4))
+  # without contact it is 1 for certain
+  expect_equal(predict(fit, wine[1, ], dpar = "disc", type = "response")[[1]], 1)
+  refused <- function(family, pattern) {
+    expect_error(galvi(list(rating ~ temp, disc ~ contact), wine, family), pattern, class = "galvi_error_formula")
+  }
+  refused(cumulative("cloglog"), "bound would not exist")
+  refused(cratio("loglog"), "bound would not exist")
+  refused(sratio("cauchit"), "not available")
+})
+
+test_that("thresholds without an order may have any", {
+  expect_error(cumulative(thresholds = fixed(c(1, 0))), "must increase", class = "galvi_error_family")
+  for (make in list(sratio, cratio, acat)) {
+    fit <- galvi(rating ~ temp, wine, make(thresholds = fixed(c(1, 0, 3, 2))), weights = n, hyper = "fixed")
+    expect_identical(fit$hyper$estimate[fit$hyper$term == fit$family$family], c(1, 0, 3, 2))
+    expect_true("(Intercept)" %in% names(coef(fit)))
+  }
+})
+
+test_that("without slopes every family has the observed proportions", {
+  shares <- tapply(wine$n, wine$rating, sum) / sum(wine$n)
+  for (name in ordinal_families) {
+    for (link in names(family_types[[name]]$links)) {
+      fit <- galvi(rating ~ 1, wine, galvi_family(name, link = link), weights = n, hyper = "fixed", verbose = FALSE)
+      expect_close(predict(fit, wine[1, ], type = "prob")[1, ], shares, same)
+    }
+  }
+})
