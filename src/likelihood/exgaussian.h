@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "function/composition.h"
 #include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/identity_link.h"
@@ -51,7 +52,7 @@ class ExGaussian final : public IdentityLink {
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const Point at(*this, datum.y - eta);
-    out[0] = log_density(datum, &eta);
+    out[0] = at.u > 0.0 ? 0.5 * ratio() * ratio() - at.r / beta_ - std::log(beta_) + at.f[0] : log_density(datum, &eta);
     out[1] = at.u > 0.0 ? 1.0 / beta_ - at.f[1] / sigma_ : (at.r / sigma_ - at.excess()) / sigma_;
     out[2] = at.f[2] / (sigma_ * sigma_);
     out[3] = -at.f[3] / (sigma_ * sigma_ * sigma_);
@@ -96,18 +97,32 @@ class ExGaussian final : public IdentityLink {
     return interval_by_flux(row.entry, row.exit, support(row), tails, flux, out);
   }
 
+  void compose(const Datum& datum, Composition& sum) const override {
+    sum.constant = 0.5 * ratio() * ratio() - datum.y / beta_ - 1.0 - std::log(beta_);
+    sum.linear = 1.0 / beta_;
+    sum.add(0, 1.0, -1.0 / sigma_, (datum.y + beta_) / sigma_ - ratio());
+  }
+  void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
+    if (!beta_parameter_.in_table()) return;
+    const double square = beta_ * beta_;
+    gradient[beta_parameter_.position()] +=
+        adjoint.constant * (datum.y / square - (1.0 + ratio() * ratio()) / beta_) - adjoint.linear / square +
+        adjoint.shift.front() * (1.0 / sigma_ + ratio() / beta_);
+  }
+
   // Where u < 0 the hazard is -u plus its excess, and what cancels is left out.
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     const Point at(*this, datum.y - *eta);
-    const double rise = at.r / (sigma_ * sigma_) + 1.0 / beta_;        // -du / d sigma
-    const double turn = 1.0 / sigma_ + sigma_ / (beta_ * beta_);       // du / d beta
-    const double z = at.r / sigma_, ratio = sigma_ / beta_;
+    const double rise = at.r / (sigma_ * sigma_) + 1.0 / beta_;   // -du / d sigma
+    const double turn = 1.0 / sigma_ + sigma_ / (beta_ * beta_);  // du / d beta
+    const double z = at.r / sigma_;
     const bool right = at.u > 0.0;
     if (sigma_parameter_.in_table())
       gradient[sigma_parameter_.position()] +=
-          weight * (right ? ratio / beta_ - at.f[1] * rise : z * z / sigma_ - at.excess() * rise);
+          weight * (right ? ratio() / beta_ - at.f[1] * rise : z * z / sigma_ - at.excess() * rise);
     if (!beta_parameter_.in_table()) return;
-    const double plain = (at.r - ratio * sigma_) / (beta_ * beta_) - 2.0 / beta_;
+    const double plain = (at.r - ratio() * sigma_) / (beta_ * beta_) - 2.0 / beta_;
     gradient[beta_parameter_.position()] +=
         weight * (right ? plain + at.f[1] * turn : at.excess() * turn - 1.0 / beta_ - z / sigma_);
   }
@@ -123,6 +138,7 @@ class ExGaussian final : public IdentityLink {
     double excess() const { return -f[2] / f[1]; }
     double r, u, f[5];
   };
+  double ratio() const { return sigma_ / beta_; }
   double sd(double variance) const { return std::hypot(sigma_, std::sqrt(variance)); }
 
   PositiveParameter sigma_parameter_, beta_parameter_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "likelihood/composed_view.h"
 #include "likelihood/exgaussian.h"
 #include "likelihood/log_parameter.h"
 #include "likelihood/reach.h"
@@ -19,6 +20,11 @@ class ExGaussianLogSigma final : public LogParameter<ExGaussian> {
   void update(const ConstVectorRef& hyper) override { prototype_.update(hyper); }
   bool has_hyper() const override { return prototype_.has_hyper(); }
 
+  std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override {
+    ExGaussian known = prototype_;
+    known.set(positive_exp(outer));
+    return std::make_unique<ComposedView<ExGaussian>>(std::move(known), log_phi());
+  }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     RowArray sigma = eta.col(1).array().max(-700.0).min(700.0);
     exp_each(sigma);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "function/composition.h"
 #include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/identity_link.h"
@@ -111,6 +112,24 @@ class SkewNormal final : public IdentityLink {
     return interval_by_flux(row.entry, row.exit, support(row), tails, flux, out);
   }
 
+  void compose(const Datum& datum, Composition& sum) const override {
+    const double omega = sigma_ / shape_.scale;
+    sum.constant = log_2 - log_sqrt_2pi - std::log(omega);
+    sum.quadratic = -0.5 / (omega * omega);
+    sum.centre = datum.y + omega * shape_.shift;
+    sum.add(0, 1.0, -shape_.alpha / omega, shape_.alpha * (datum.y / omega + shape_.shift));
+  }
+  void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
+    if (!alpha_parameter_.in_table()) return;
+    const double omega = sigma_ / shape_.scale, d_shift = this->d_shift(), d_log = -d_log_scale(), y = datum.y / omega;
+    gradient[alpha_parameter_.position()] +=
+        -adjoint.constant * d_log + adjoint.quadratic * d_log / (omega * omega) +
+        adjoint.centre * omega * (d_log * shape_.shift + d_shift) +
+        adjoint.coefficient.front() * (shape_.alpha * d_log - 1.0) / omega +
+        adjoint.shift.front() * (y + shape_.shift + shape_.alpha * (d_shift - y * d_log));
+  }
+
   // z = x scale / sigma + shift of a residual x
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     const double z = at(datum, *eta), off = z - shape_.shift;
@@ -120,10 +139,8 @@ class SkewNormal final : public IdentityLink {
     if (sigma_parameter_.in_table())
       gradient[sigma_parameter_.position()] -= weight * (1.0 + in_z * off) / sigma_;
     if (!alpha_parameter_.in_table()) return;
-    const double d_shift = SkewShape::sqrt_2_by_pi * shape_.slope();
-    const double d_log_scale = -shape_.shift * d_shift / (shape_.scale * shape_.scale);
     gradient[alpha_parameter_.position()] +=
-        weight * (d_log_scale + in_z * (off * d_log_scale + d_shift) + z * f[1]);
+        weight * (d_log_scale() + in_z * (off * d_log_scale() + d_shift()) + z * f[1]);
   }
   bool has_hyper() const override { return sigma_parameter_.in_table() || alpha_parameter_.in_table(); }
 
@@ -148,6 +165,9 @@ class SkewNormal final : public IdentityLink {
     const double upper = 2.0 * normal_cdf(-z) - wedge;
     return {1.0 - upper, upper};
   }
+  // In alpha.
+  double d_shift() const { return SkewShape::sqrt_2_by_pi * shape_.slope(); }
+  double d_log_scale() const { return -shape_.shift * d_shift() / (shape_.scale * shape_.scale); }
   double at(const Datum& datum, double eta) const {
     return (datum.y - eta) * (shape_.scale / sigma_) + shape_.shift;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "likelihood/composed_view.h"
 #include "likelihood/log_parameter.h"
 #include "likelihood/reach.h"
 #include "likelihood/skew_normal.h"
@@ -18,6 +19,11 @@ class SkewNormalLogSigma final : public LogParameter<SkewNormal> {
   void update(const ConstVectorRef& hyper) override { prototype_.update(hyper); }
   bool has_hyper() const override { return prototype_.has_hyper(); }
 
+  std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override {
+    SkewNormal known = prototype_;
+    known.set(positive_exp(outer));
+    return std::make_unique<ComposedView<SkewNormal>>(std::move(known), log_phi());
+  }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     constexpr double log_2 = 0.69314718055994530942;
     const SkewShape& shape = prototype_.shape();
