@@ -45,39 +45,41 @@
 #' [prior_summary()] make such tables.
 #'
 #' @section Heavy tails:
-#' With `student_t()`, `cauchy()`, `double_exponential()` or `horseshoe()` priors of coefficients the posterior is approximated by the
-#' best Gaussian distribution, with exact expectations of the log prior density, also in models with a gaussian response,
-#' whose posterior is otherwise exact. Where the data determine coefficients it is close to the exact posterior; where
-#' a coefficient is shrunk to zero its exact posterior has a peak there that no Gaussian has. With a log-concave
-#' likelihood and prior (`double_exponential()`, `logistic`) the bound has one maximum; with the others inference begins at
-#' several places. There is no certificate of the gap in either case: it needs a normal prior of every coefficient, by
-#' which the bound is strongly concave, and these priors are not strongly log-concave. They do not combine with families that
-#' have a linear predictor for each class, [responses()], rows from a source or a cluster.
+#' With `student_t()`, `cauchy()`, `double_exponential()` or `horseshoe()` priors of coefficients the posterior is
+#' approximated by the best Gaussian distribution, with exact expectations of the log prior density, also in models
+#' with a gaussian response, whose posterior is otherwise exact. Where the data determine coefficients it is close to
+#' the exact posterior; where a coefficient is shrunk to zero its exact posterior has a peak there that no Gaussian
+#' has. With a log-concave likelihood and prior (`double_exponential()`, `logistic`) the bound has one maximum; with
+#' the others inference begins at several places. There is no certificate of the gap in either case: it needs a normal
+#' prior of every coefficient, by which the bound is strongly concave, and these priors are not strongly log-concave.
+#' They do not combine with families that have a linear predictor for each class, [responses()], rows from a source or
+#' a cluster.
 #'
 #' @section Horseshoe:
-#' With `horseshoe()` a slope is normal given its own scale, with variance tau^2 l^2 c^2 / (c^2 + tau^2 l^2), where l is
-#' half-t with `df` degrees of freedom (Piironen and Vehtari 2017). The scale tau of all slopes is half-t with `df_global`
-#' degrees of freedom and `scale_global`; the slab's standard deviation c, beyond which slopes are not
-#' plausible, has an inverse gamma prior: c^2 has `df_slab` degrees of freedom and scale `scale_slab`^2. All
-#' slopes of a linear predictor with the same `horseshoe()` share tau and c, which are the hyperparameters `horseshoe.global`
-#' and `horseshoe.slab`: learned, integrated over or held as others are. `fixed()` sets tau or c, as in
+#' With `horseshoe()` a slope is normal given its own scale, with variance tau^2 l^2 c^2 / (c^2 + tau^2 l^2), where l
+#' is half-t with `df` degrees of freedom (Piironen and Vehtari 2017). The scale tau of all slopes is half-t with
+#' `df_global` degrees of freedom and `scale_global`; the slab's standard deviation c, beyond which slopes are not
+#' plausible, has an inverse gamma prior: c^2 has `df_slab` degrees of freedom and scale `scale_slab`^2. All slopes of
+#' a linear predictor with the same `horseshoe()` share tau and c, which are the hyperparameters `horseshoe.global` and
+#' `horseshoe.slab`: learned, integrated over or held as others are. `fixed()` sets tau or c, as in
 #' `horseshoe(scale_global = fixed(0.1))`, and `scale_slab = Inf` leaves the slab out. Slopes are in units of the data:
 #' standardise columns first if one tau is to suit all. The intercept cannot have this prior.
 #'
-#' The arguments are those of brms, but galvi takes `scale_global` as typed: with brms' `autoscale = TRUE`, its default, it
-#' is multiplied by the residual standard deviation sigma where the family has one, and `par_ratio`, the expected number of
-#' slopes that are not zero over that of the others, stands for `scale_global = par_ratio / sqrt(n)`. So brms' `horseshoe(par_ratio =
-#' 0.1)` is `horseshoe(scale_global = 0.1 * sigma / sqrt(n))` here, with a guess of sigma. Text may have brms' words, `"horseshoe(1)"`, or
-#' rstanarm's, `"hs()"`, and an object of `rstanarm::hs()` is read; there, too, scales are multiplied by sigma.
-#' `hs_plus()` is not available: use `horseshoe()`, with a smaller `df` for heavier tails.
+#' The arguments are those of brms, but galvi takes `scale_global` as typed: with brms' `autoscale = TRUE`, its
+#' default, it is multiplied by the residual standard deviation sigma where the family has one, and `par_ratio`, the
+#' expected number of slopes that are not zero over that of the others, stands for `scale_global = par_ratio /
+#' sqrt(n)`. So brms' `horseshoe(par_ratio = 0.1)` is `horseshoe(scale_global = 0.1 * sigma / sqrt(n))` here, with a
+#' guess of sigma. Text may have brms' words, `"horseshoe(1)"`, or rstanarm's, `"hs()"`, and an object of
+#' `rstanarm::hs()` is read; there, too, scales are multiplied by sigma. `hs_plus()` is not available: use
+#' `horseshoe()`, with a smaller `df` for heavier tails.
 #'
-#' The exact posterior of a slope is a narrow peak at zero beside a wide part, of which a Gaussian has one or the
-#' mean of both. Against long runs of Gibbs sampling at known tau and c, with 50 slopes of which 3 are not zero, means are off by at
-#' most 0.17 standard deviations, and standard deviations are 0.71 to 0.98 of the exact ones; where all is
-#' learned tau is estimated too large, and the shrinkage of small slopes is too weak (means off by at most 0.33, in the median by
-#' 0.05 standard deviations). Where tau is a tenth of a slope's standard error or less, and the estimate is 3 to 3.5
-#' standard errors from zero, the bound has two maxima, at zero and away from it: the higher one is reported, with a
-#' note.
+#' The exact posterior of a slope is a narrow peak at zero beside a wide part, of which a Gaussian has one or the mean
+#' of both. Against long runs of Gibbs sampling at known tau and c, with 50 slopes of which 3 are not zero, means are
+#' off by at most 0.17 standard deviations, and standard deviations are 0.71 to 0.98 of the exact ones; where all is
+#' learned tau is estimated too large, and the shrinkage of small slopes is too weak (means off by at most 0.33, in the
+#' median by 0.05 standard deviations). Where tau is a tenth of a slope's standard error or less, and the estimate is about 3
+#' to 4 standard errors from zero, the bound has two maxima, at zero and away from it: the higher one is reported,
+#' with a note.
 #'
 #' @section The argument `prior`:
 #' One list has the priors of coefficients and of hyperparameters:

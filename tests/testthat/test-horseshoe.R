@@ -144,6 +144,17 @@ test_that("of two maxima, at zero and away from it, the higher one is found, wit
   expect_identical(fit_at(1, 0.01)$convergence$message, "")
 })
 
+test_that("each of several slopes is at the better of its places", {
+  set.seed(3)
+  Q <- 10 * qr.Q(qr(matrix(rnorm(500), 100)))
+  e <- resid(lm(rnorm(100) ~ 0 + Q))
+  estimate <- c(3, 4, 3.2, 4.2, 1)
+  fit <- by_bound(y ~ 0 + Q, data.frame(y = drop(e + Q %*% estimate / 10)), galvi_family("gaussian", variance = fixed(1)),
+    prior = held(0.001))
+  # the columns are orthogonal: each slope is what it would be alone
+  expect_identical(unname(abs(coef(fit)) > 0.1), c(FALSE, TRUE, FALSE, TRUE, FALSE))
+})
+
 test_that("slopes of one linear predictor share tau and c, those of another have their own", {
   d <- transform(cars(), g = factor(mtcars$gear))
   fit <- galvi(mpg ~ wt + hp + g, d, prior = list(wt = horseshoe(), default = horseshoe(3, 0.5)), hyper = "fixed")
