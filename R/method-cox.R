@@ -35,34 +35,51 @@ predict.galvi_cox <- function(object, newdata, type = c("response", "link", "ter
   re_formula <- one_re_formula(re_formula, list(re.form = re.form))
   if (missing(newdata)) newdata <- NULL
   if (is_row_source(newdata)) newdata <- whole_source(row_source(newdata), list(object$formula), list())
+  known_levels <- function(target) {
+    if (!allow.new.levels) check_known_levels(object$design, target$rows)
+    target
+  }
   if (isTRUE(entry$curve)) {
-    kept <- kept_effects(object$design, re_formula)
     if (!is.null(terms) || !is.null(exclude)) {
       stop_galvi("argument", sprintf(
         "`terms` and `exclude` go with \"response\", \"link\" and \"terms\", not \"%s\".", type
       ))
     }
-    target <- target_at_intervals(counts_view(object), newdata, seq_along(object$design$intervals$labels), kept,
-      na.action)
-    if (!allow.new.levels) check_known_levels(object$design, target$rows)
+    target <- known_levels(curve_target(object, newdata, re_formula, na.action))
     parts <- list(fit = as_galvi_error(predict_cox_curves(object, target, type, options)))
+    # a curve is of a row, the target of a row in each interval
     target[c("names", "omitted", "n")] <- target$rows_of[c("names", "omitted", "n")]
   } else {
     kept <- kept_in_ratios(object, re_formula, terms, exclude)
-    target <- ratio_target(object, newdata, kept, na.action, by_term = type == "terms")
-    if (!allow.new.levels) check_known_levels(object$design, target$rows)
-    predicted <- switch(type, response = predict_response_mean, link = predict_link, terms = predict_terms)
-    parts <- as_galvi_error(predicted(rows_view(object), target, options))
-    if (type == "terms") {
-      parts <- lapply(parts, shown_terms, attr(kept, "labels"))
-      attr(parts$fit, "constant") <- 0
-    }
+    target <- known_levels(ratio_target(object, newdata, kept, na.action, by_term = type == "terms"))
+    parts <- as_galvi_error(predict_ratios(object, target, type, options, attr(kept, "labels")))
   }
   finish <- function(x) finish_cox_rows(x, target, na.action, object, is.null(newdata))
   result <- list(fit = finish(parts$fit))
   if (options$se.fit) result$se.fit <- finish(parts$se.fit)
   if (options$covariance) result$covariance <- finish(t(finish(parts$covariance)))
   if (length(result) == 1L) result$fit else result
+}
+
+#' Rows at all intervals, as survival and hazards need them
+#' @noRd
+curve_target <- function(fit, newdata, re_formula, na.action) {
+  target_at_intervals(counts_view(fit), newdata, seq_along(fit$design$intervals$labels),
+    kept_effects(fit$design, re_formula), na.action)
+}
+
+#' Hazard ratios, their logarithms, or what each term adds to these
+#' @param labels Of the terms that are shown.
+#' @return list(fit, se.fit, covariance), as far as `options` asks for them.
+#' @noRd
+predict_ratios <- function(fit, target, type, options, labels) {
+  predicted <- switch(type, response = predict_response_mean, link = predict_link, terms = predict_terms)
+  parts <- predicted(rows_view(fit), target, options)
+  if (type != "terms") return(parts)
+  parts <- lapply(parts, shown_terms, labels)
+  # terms are against the reference, where all are zero
+  attr(parts$fit, "constant") <- 0
+  parts
 }
 
 finish_cox_rows <- function(x, target, na.action, fit, observed) {
@@ -174,19 +191,18 @@ loo.galvi_cox <- function(x, group = NULL, joint = FALSE, ...) {
   if (is.null(group) && joint) {
     stop_galvi("argument", "`joint = TRUE` is for rows that are left out together: give `group`.")
   }
+  # a row is left out with all of its pieces
   number <- group_numbers(groups)
   owner <- factor(number[known$pieces$row], seq_along(groups))
-  pieces <- split(seq_along(owner), owner)
-  names(pieces) <- names(groups)
+  pieces <- stats::setNames(split(seq_along(owner), owner), names(groups))
   some <- which(lengths(pieces) > 0L)
   out <- loo_of_groups(pieces_view(x), structure(pieces[some], label = or_else(attr(groups, "label"), "row")), TRUE)
-  constant <- unname(rowsum(count_constants(x), number, reorder = TRUE)[, 1L])
   # a row that is in no risk set tells nothing
-  moved <- function(column) replace(numeric(length(groups)), some, out$pointwise[, column]) - constant
-  elpd <- moved("elpd_loo")
-  out$pointwise <- elpd_columns(elpd, elpd + replace(numeric(length(groups)), some, out$pointwise[, "p_loo"]),
-    names(groups))
-  out$leverage <- stats::setNames(replace(numeric(length(groups)), some, out$leverage), names(groups))
+  of_all <- function(x) replace(numeric(length(groups)), some, x)
+  constant <- unname(rowsum(count_constants(x), number, reorder = TRUE)[, 1L])
+  elpd <- of_all(out$pointwise[, "elpd_loo"]) - constant
+  out$pointwise <- elpd_columns(elpd, elpd + of_all(out$pointwise[, "p_loo"]), names(groups))
+  out$leverage <- stats::setNames(of_all(out$leverage), names(groups))
   out$estimates <- loo_estimates(out$pointwise, if (is.null(group)) known$weights else rep(1, length(groups)))
   out$cavity <- NULL
   if (is.null(group)) out["group"] <- list(NULL) else out$group$rows <- unclass(unname(groups))

@@ -58,50 +58,58 @@ in_one_piece <- function(S) {
 
 # ---- design ----
 
+#' A sparse layout as a field, with a part of its precision for each variance
 #' @noRd
 sparse_smooth <- function(spec, made, frame, context) {
   smooth <- made$smooths[[1L]]
-  X <- smooth$X
-  if (made$layout == "levels") {
-    levels <- smooth$flev
-    p <- ncol(X)
-    size <- p * length(levels)
-    owner <- max.col(made$diagonal, "first")
-    own <- made$diagonal[cbind(seq_len(p), owner)]
-    precision <- lapply(seq_len(ncol(made$diagonal)), function(k) {
-      at <- which(owner == k)
-      node <- rep((seq_along(levels) - 1L) * p, each = length(at)) + at
-      diagonal_triplets(rep(own[at], length(levels)), node)
-    })
-    unit <- context$default_variance / mean(rowSums(X^2 / rep(own, each = nrow(X))))
-    spec$sparse <- list(levels = levels, width = p)
-    structure <- list(model = "iid", size = size, more = 0L)
-  } else {
-    at <- which(lower.tri(made$S, TRUE) & made$S != 0, arr.ind = TRUE)
-    precision <- list(triplets(at[, 1L], at[, 2L], made$S[at]))
-    size <- length(made$names)
-    spec$sparse <- list(regions = made$names)
-    # the effects add up to zero over the rows
-    node <- match(as.character(smooth_data(spec, frame)[[1L]]), made$names)
-    count <- tabulate(node, size) / length(node)
-    used <- which(count > 0)
-    structure <- list(
-      model = "besag", size = size, more = 0L, precision = precision,
-      constraints = triplets(used, rep(1L, length(used)), count[used]), pins = used[1L]
-    )
-    variances <- field_variances(field_list(structure, list(variance = 1L)))
-    unit <- context$default_variance / mean(variances[node])
-  }
-  hyper <- smooth_hyper(spec, NULL, length(precision), unit, context)
+  of_levels <- made$layout == "levels"
+  found <- if (of_levels) levels_field(made, smooth) else regions_field(made, spec, frame)
+  spec$sparse <- found$sparse
+  spec$penalties <- found$structure$precision
+  spec$hyper <- smooth_hyper(spec, NULL, length(spec$penalties), context$default_variance / found$variance, context)
   spec$smooth <- slim_smooth(smooth)
-  spec$penalties <- precision
-  spec$hyper <- hyper
-  structure$precision <- precision
-  # a part for each variance
-  field <- field_list(structure, list(variance = hyper))
-  rows <- if (made$layout == "levels") function_rows(spec, X, frame) else sparse_smooth_rows(spec, frame)
-  list(spec = spec, rows = rows, term = list(type = "field", label = spec$label, field = field, mean = numeric(),
-    factors = matrix(0L, 0L, 2L)))
+  list(
+    spec = spec, rows = if (of_levels) function_rows(spec, smooth$X, frame) else sparse_smooth_rows(spec, frame),
+    term = list(type = "field", label = spec$label, field = field_list(found$structure, list(variance = spec$hyper)),
+      mean = numeric(), factors = matrix(0L, 0L, 2L))
+  )
+}
+
+#' Functions of levels, whose coefficients are independent
+#' @return list(structure: of the field; sparse: what new rows need; variance: the mean one of the rows, at variances of
+#'   one).
+#' @noRd
+levels_field <- function(made, smooth) {
+  p <- ncol(smooth$X)
+  n_levels <- length(smooth$flev)
+  # the penalty of each coefficient
+  owner <- max.col(made$diagonal, "first")
+  own <- made$diagonal[cbind(seq_len(p), owner)]
+  precision <- lapply(seq_len(ncol(made$diagonal)), function(k) {
+    at <- which(owner == k)
+    diagonal_triplets(rep(own[at], n_levels), rep((seq_len(n_levels) - 1L) * p, each = length(at)) + at)
+  })
+  list(
+    structure = list(model = "iid", size = p * n_levels, more = 0L, precision = precision),
+    sparse = list(levels = smooth$flev, width = p), variance = mean(rowSums(smooth$X^2 / rep(own, each = nrow(smooth$X))))
+  )
+}
+
+#' Effects of regions, which add up to zero over the rows
+#' @inherit levels_field return
+#' @noRd
+regions_field <- function(made, spec, frame) {
+  size <- length(made$names)
+  at <- which(lower.tri(made$S, TRUE) & made$S != 0, arr.ind = TRUE)
+  node <- match(as.character(smooth_data(spec, frame)[[1L]]), made$names)
+  share <- tabulate(node, size) / length(node)
+  used <- which(share > 0)
+  structure <- list(
+    model = "besag", size = size, more = 0L, precision = list(triplets(at[, 1L], at[, 2L], made$S[at])),
+    constraints = triplets(used, rep(1L, length(used)), share[used]), pins = used[1L]
+  )
+  variances <- field_variances(field_list(structure, list(variance = 1L)))
+  list(structure = structure, sparse = list(regions = made$names), variance = mean(variances[node]))
 }
 
 #' @noRd

@@ -264,7 +264,6 @@ dense_smooth <- function(spec, made, frame, context) {
   }
   spec$parts <- parts
   rows <- list(W = smooth_columns(spec, X))
-  if (has_boundary(spec)) check_inside(rows$W, spec)
   check_finite_columns(rows$W)
   hyper <- Map(function(part, X) {
     smooth_hyper(spec, part$level, part$count, unit_of_part(part, X, context), context)
@@ -403,11 +402,8 @@ spec_rows.smooth_term <- function(spec, frame) {
   W <- smooth_columns(spec, lapply(spec$parts, function(part) {
     predicted_columns(part$smooth, data, nrow(frame), spec$label)
   }))
-  if (has_boundary(spec)) {
-    # of values that no observation has; see outside_rows()
-    if (isTRUE(attr(frame, "anywhere"))) W[is.na(W)] <- 0
-    check_inside(W, spec)
-  }
+  # values that no observation has; see outside_rows()
+  if (has_boundary(spec) && isTRUE(attr(frame, "anywhere"))) W[is.na(W)] <- 0
   check_finite_columns(W)
   list(W = W)
 }
@@ -415,18 +411,8 @@ spec_rows.smooth_term <- function(spec, frame) {
 # Soap films have no value outside their boundary.
 has_boundary <- function(spec) any(spec$bases %in% c("so", "sf", "sw"))
 
-check_inside <- function(W, spec) {
-  outside <- which(rowSums(is.na(W)) > 0)
-  if (!length(outside)) return(invisible())
-  stop_galvi("data", sprintf(
-    "`%s` has no value outside of its boundary, where row %s is%s: leave %s out.", spec$label, row_label(outside[1L]),
-    if (length(outside) > 1L) sprintf(", and %d more are", length(outside) - 1L) else "",
-    if (length(outside) > 1L) "these rows" else "this row"
-  ))
-}
-
-#' Is a row outside of the boundary of a smooth? Of complete rows.
-#' @param specs Terms, without those that do not matter.
+#' Is a row outside of the boundary of a smooth?
+#' @param specs Terms. frame: complete rows.
 #' @noRd
 outside_rows <- function(specs, frame) {
   bounded <- Filter(function(spec) inherits(spec, "smooth_term") && is.null(spec$sparse) && has_boundary(spec), specs)
