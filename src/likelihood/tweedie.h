@@ -127,10 +127,11 @@ class Tweedie final : public LogLink<Likelihood> {
     const double d = mean - log_y, rise = up_ * d + 0.5 * up_ * up_ * variance;
     if (!(y > 0.0)) return w * std::exp(rise) * (d + up_ * variance - 1.0 / up_) / up_;
     const double fall = -down_ * d + 0.5 * down_ * down_ * variance;
-    return w * (power_part(-down_, fall, mean, log_y, variance) + power_part(up_, rise, mean, log_y, variance));
+    return w * (power_part(up_, rise, mean, log_y, variance) - power_part(-down_, fall, mean, log_y, variance));
   }
-  // Of either term, c = 2 - p or 1 - p:  [log y (e^x - 1) + e^x (d + c variance) - (e^x - 1) / c] / c. Where e^x is
-  // large, infinite terms of both signs are avoided.
+  // Of -y^(2 - p) (e^x - 1) / c at c = 2 - p, and less that at c = 1 - p:
+  //   [log y (e^x - 1) + e^x (d + c variance) - (e^x - 1) / c] / c.
+  // Where e^x is large, infinite terms of both signs are avoided.
   static double power_part(double c, double x, double mean, double log_y, double variance) {
     const double e = std::exp(x), rest = std::expm1(x);
     if (x > 1.0) return (e * (mean + c * variance - 1.0 / c) - log_y + 1.0 / c) / c;

@@ -123,7 +123,8 @@ test_that("softplus links are glm()'s with that link", {
   expect_close(deviance(ours), deviance(theirs), 1e-3)
   theirs <- stats::glm(amount ~ x, stats::Gamma(softplus_link), d)
   ours <- galvi(amount ~ x, d, galvi_family("Gamma", link = "softplus"), prior = flat)
-  expect_near_maximum(ours, coef(theirs), sqrt(diag(vcov(theirs))))
+  # whose dispersion is a moment estimate
+  expect_near_maximum(ours, coef(theirs), sqrt(diag(vcov(theirs))), sds = 0.1)
   # an offset adds to eta, and is no exposure
   expect_error(galvi(count | rate(x) ~ 1, d, galvi_family("poisson", link = "softplus")), "needs a log link",
                class = "galvi_error_formula")

@@ -105,10 +105,11 @@ test_that("predictions of a row of size c are those of a dispersion divided by c
   # the parameter of a row of size 1 that has the same distribution
   rescaled <- list(
     gaussian = function(h, c) h / c, gamma = function(h, c) h * c, inverse_gaussian = function(h, c) h / c,
-    tweedie = function(h, c) h / c
+    tweedie = function(h, c) h / c(c, 1), gaussian_log = function(h, c) h / c, gamma_softplus = function(h, c) h * c
   )
   shifts <- list(
-    gaussian_log_sd = -0.5, gamma_log_shape = 1, inverse_gaussian_log_shape = 1, tweedie_log_dispersion = -1
+    gaussian_log_sd = -0.5, gamma_log_shape = 1, inverse_gaussian_log_shape = 1, tweedie_log_dispersion = -1,
+    gaussian_log_log_sd = -0.5, gamma_softplus_log_shape = 1
   )
   expect_setequal(subset(likelihood_facts(), divides_dispersion)$type, c(names(rescaled), names(shifts)))
   whats <- c("mean", "mean_variance", "variance", "log_density", "cdf", "upper", "quantile")
