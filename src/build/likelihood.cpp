@@ -4,7 +4,6 @@
 #include "likelihood/conway_maxwell.cpp"
 #include "likelihood/counts.cpp"
 #include "likelihood/custom.cpp"
-#include "likelihood/custom_several.cpp"
 #include "likelihood/horseshoe.cpp"
 #include "likelihood/log_densities.cpp"
 #include "likelihood/plane_forms.cpp"
