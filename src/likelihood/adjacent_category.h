@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "likelihood/datum_sum.h"
 #include "likelihood/ordered.h"
 #include "numeric/special_functions.h"
 
@@ -14,10 +15,10 @@ namespace galvi {
 /// over m thresholds at a time, whose mean is where both sides are equally probable, with f = log sigmoid
 ///   log sum_c exp(c x - T_c) = -sum over steps f(S - m x),   S the sum of the step's thresholds.
 /// Thresholds in order are steps of their own; those that fall are one step, over classes that are never probable.
-class AdjacentSteps final : public Composed {
+class AdjacentSteps final : public DatumSum {
  public:
   AdjacentSteps(const Thresholds& thresholds, const Datum& datum)
-      : Composed(log_sigmoid()), thresholds_(thresholds), class_(thresholds.class_of(datum)) {
+      : DatumSum(log_sigmoid()), thresholds_(thresholds), class_(thresholds.class_of(datum)) {
     const std::vector<double>& at = thresholds_.values();
     for (Index j = 0; j < static_cast<Index>(at.size()); ++j) {
       steps_.push_back({j, 1, at[static_cast<std::size_t>(j)]});
@@ -66,15 +67,6 @@ class AdjacentSteps final : public Composed {
     }
   }
   bool has_hyper() const override { return true; }
-  bool log_concave() const override { return true; }
-
-  // Asked of the likelihood whose datum this is.
-  double starting_eta(const Datum&) const override { return 0.0; }
-  double conditional_mean(const Datum&, const double*) const override { return 0.0; }
-  double conditional_variance(const Datum&, const double*) const override { return 0.0; }
-  double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
-  bool discrete() const override { return true; }
-  Support support(const Datum&) const override { return {-infinity, infinity}; }
 
  private:
   struct Step {
