@@ -10,7 +10,8 @@ namespace galvi {
 /// x = scale eta. The log density of one datum, for expectations of it.
 class ThresholdSum final : public DatumSum {
  public:
-  ThresholdSum(const Thresholds& thresholds, const StandardFunction& f, const Datum& datum, Index from, Index to)
+  ThresholdSum(const Thresholds& thresholds, const StandardFunction& f, const Datum& datum, Index from,
+               Index to)
       : DatumSum(f), thresholds_(thresholds), class_(thresholds.class_of(datum)), from_(from), to_(to) {}
 
   void compose(const Datum&, Composition& sum) const override {
@@ -19,7 +20,8 @@ class ThresholdSum final : public DatumSum {
       sum.add(0, 1.0, sign * thresholds_.scale(), -sign * thresholds_.values()[static_cast<std::size_t>(j)]);
     }
   }
-  void add_composition_gradient(const Datum&, const CompositionAdjoint& adjoint, VectorRef gradient) const override {
+  void add_composition_gradient(const Datum&, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
     for (Index j = from_; j <= to_; ++j) {
       const double slope = adjoint.shift[static_cast<std::size_t>(j - from_)];
       thresholds_.add(j, j < class_ ? -slope : slope, gradient);

@@ -14,7 +14,8 @@ namespace galvi {
 class Thresholds {
  public:
   /// in_order: must they increase?
-  Thresholds(const LikelihoodSpec& spec, bool in_order) : label_(spec.type + ": `thresholds`"), in_order_(in_order) {
+  Thresholds(const LikelihoodSpec& spec, bool in_order)
+      : label_(spec.type + ": `thresholds`"), in_order_(in_order) {
     const auto entry = spec.hyper.find("thresholds");
     if (entry == spec.hyper.end() || entry->second.empty())
       throw std::invalid_argument(label_ + " must be named, one fewer than classes");
@@ -27,7 +28,8 @@ class Thresholds {
         throw std::invalid_argument(label_ + " point outside the table of hyperparameters");
       values_[j] = hyper[positions_[j]];
       if (!std::isfinite(values_[j]) || (in_order_ && j > 0 && !(values_[j] > values_[j - 1])))
-        throw std::domain_error(label_ + (in_order_ ? " must be finite and in increasing order" : " must be finite"));
+        throw std::domain_error(label_ +
+                                (in_order_ ? " must be finite and in increasing order" : " must be finite"));
     }
     scale_ = 1.0;
   }
