@@ -34,14 +34,12 @@ family_hint <- function(name) {
   sprintf("Families are %s.", quote_names(family_words, max = 30L))
 }
 
-#' What to write for a link that a family function of base R does not have, where ours has it
+#' What to write for a link that binomial() of base R does not have, where ours has it
 #' @noRd
 link_hint <- function(message) {
-  pattern <- ".*link \"(.*)\" not available for (.*) family.*"
-  link <- matched(pattern, message)
-  name <- if (length(link)) sub(pattern, "\\2", message)
-  if (!length(link) || !link %in% names(family_types[[name]]$links)) return("")
-  sprintf(" Write galvi_family(\"%s\", link = \"%s\").", name, link)
+  link <- matched(".*\\W(\\w+)\\W link not recognised.*", message)
+  if (!length(link) || !link %in% names(family_types$binomial$links)) return("")
+  sprintf(" Base R does not have it: write galvi_family(\"binomial\", link = \"%s\").", link)
 }
 
 # Families of VGAM are objects of S4.

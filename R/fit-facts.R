@@ -293,9 +293,3 @@ threshold_sd <- function(fit) {
   centre <- fixed_spec(fit$design$specs)$coding$centre
   sqrt(max(0, drop(centre %*% fixed_coefficients(predictor_view(fit, 1L))$covariance[[1L]] %*% centre)))
 }
-
-#' What thresholds at zero have moved into the offsets of n rows
-#' @noRd
-offset_moved <- function(design, n) {
-  if (is.null(design$level)) 0 else rep(c(design$level, numeric(length(design$others))), each = n)
-}

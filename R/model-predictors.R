@@ -133,6 +133,12 @@ known_parameters <- function(type) {
 
 n_predictors <- function(fit) 1L + length(fit$design$others)
 
+#' What thresholds at zero have moved into the offsets of n rows
+#' @noRd
+offset_moved <- function(design, n) {
+  if (is.null(design$level)) 0 else rep(c(design$level, numeric(length(design$others))), each = n)
+}
+
 # Classes with a linear predictor each.
 is_several <- function(fit) n_latents(fit) > 1L && n_predictors(fit) == 1L
 

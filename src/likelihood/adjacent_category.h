@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "likelihood/datum_sum.h"
 #include "likelihood/ordered.h"
 #include "numeric/special_functions.h"
 
@@ -14,10 +15,10 @@ namespace galvi {
 /// over m thresholds at a time, whose mean is where both sides are equally probable, with f = log sigmoid
 ///   log sum_c exp(c x - T_c) = -sum over steps f(S - m x),   S the sum of the step's thresholds.
 /// Thresholds in order are steps of their own; those that fall are one step, over classes that are never probable.
-class AdjacentSteps final : public Composed {
+class AdjacentSteps final : public DatumSum {
  public:
   AdjacentSteps(const Thresholds& thresholds, const Datum& datum)
-      : Composed(log_sigmoid()), thresholds_(thresholds), class_(thresholds.class_of(datum)) {
+      : DatumSum(log_sigmoid()), thresholds_(thresholds), class_(thresholds.class_of(datum)) {
     const std::vector<double>& at = thresholds_.values();
     for (Index j = 0; j < static_cast<Index>(at.size()); ++j) {
       steps_.push_back({j, 1, at[static_cast<std::size_t>(j)]});
@@ -56,25 +57,18 @@ class AdjacentSteps final : public Composed {
       }
     }
   }
-  void add_composition_gradient(const Datum&, const CompositionAdjoint& adjoint, VectorRef gradient) const override {
+  void add_composition_gradient(const Datum&, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
     for (std::size_t b = 0; b < steps_.size(); ++b) {
       const Step& step = steps_[b];
       const bool beyond = class_ >= step.first + step.count;
       for (Index j = step.first; j < step.first + step.count; ++j)
         thresholds_.add(j, beyond ? -adjoint.shift[b] : adjoint.shift[b], gradient);
-      for (Index j = step.first; j < passed_within(step); ++j) thresholds_.add(j, -adjoint.constant, gradient);
+      for (Index j = step.first; j < passed_within(step); ++j)
+        thresholds_.add(j, -adjoint.constant, gradient);
     }
   }
   bool has_hyper() const override { return true; }
-  bool log_concave() const override { return true; }
-
-  // Asked of the likelihood whose datum this is.
-  double starting_eta(const Datum&) const override { return 0.0; }
-  double conditional_mean(const Datum&, const double*) const override { return 0.0; }
-  double conditional_variance(const Datum&, const double*) const override { return 0.0; }
-  double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
-  bool discrete() const override { return true; }
-  Support support(const Datum&) const override { return {-infinity, infinity}; }
 
  private:
   struct Step {
@@ -127,7 +121,8 @@ class AdjacentCategory final : public OrderedResponse<Likelihood> {
   // and more, and between the least and the largest threshold (Enestroem and Kakeya).
   Smoothness smoothness() const override {
     const double scale = thresholds_.scale(), half = 0.5 * (high_ - low_);
-    return {pi / static_cast<double>(thresholds_.values().size()) / scale, 0.0, (low_ + half) / scale, half / scale};
+    return {pi / static_cast<double>(thresholds_.values().size()) / scale, 0.0, (low_ + half) / scale,
+            half / scale};
   }
   bool log_concave() const override { return true; }
   // Threshold j is part of T_c for c > j: its slope is P(y > j), less 1 where the class is beyond it.
@@ -184,11 +179,13 @@ class AdjacentCategory final : public OrderedResponse<Likelihood> {
       // relative to class y, from the odds of neighbours: one exponential
       const double odds = std::exp(x - low_);
       p[y] = 1.0;
-      for (Index c = y + 1; c < p.size(); ++c) p[c] = p[c - 1] * odds * odds_[static_cast<std::size_t>(c - 1)];
+      for (Index c = y + 1; c < p.size(); ++c)
+        p[c] = p[c - 1] * odds * odds_[static_cast<std::size_t>(c - 1)];
       for (Index c = y - 1; c >= 0; --c) p[c] = p[c + 1] / (odds * odds_[static_cast<std::size_t>(c)]);
     } else {
       const double own = static_cast<double>(y) * x - sums_[static_cast<std::size_t>(y)];
-      for (Index c = 0; c < p.size(); ++c) p[c] = static_cast<double>(c) * x - sums_[static_cast<std::size_t>(c)] - own;
+      for (Index c = 0; c < p.size(); ++c)
+        p[c] = static_cast<double>(c) * x - sums_[static_cast<std::size_t>(c)] - own;
       p[y] = 0.0;
       top = p.maxCoeff();
       p = (p.array() - top).exp();

@@ -7,7 +7,7 @@
 
 #include "function/normal.h"
 #include "likelihood/censored_gaussian.h"
-#include "likelihood/composed.h"
+#include "likelihood/datum_sum.h"
 #include "likelihood/identity_link.h"
 #include "likelihood/log_parameter.h"
 #include "likelihood/lognormal.h"
@@ -21,22 +21,15 @@ namespace galvi {
 ///   Phi(b) Phi(-a) = Phi(b) - Phi(a) + Phi(a) Phi(-b),
 /// whose last part is at most exp(-(b - a)^2 / 4) of the others. Sampled means serve any sd, where an interval of
 /// many sds would need nodes as dense as its sd from end to end.
-class NormalBounds final : public Composed {
+class NormalBounds final : public DatumSum {
  public:
   static constexpr double least_width = 12.0;  // of an interval, in sds: exp(-36)
 
-  NormalBounds(double low, double high, double sd) : Composed(log_phi()), low_(low), high_(high), sd_(sd) {}
+  NormalBounds(double low, double high, double sd) : DatumSum(log_phi()), low_(low), high_(high), sd_(sd) {}
   void compose(const Datum&, Composition& sum) const override {
     if (high_ < infinity) sum.add(0, 1.0, -1.0 / sd_, high_ / sd_);
     if (low_ > -infinity) sum.add(0, 1.0, 1.0 / sd_, -low_ / sd_);
   }
-  bool log_concave() const override { return true; }
-  double starting_eta(const Datum&) const override { return low_ > -infinity ? low_ : high_; }
-  double conditional_mean(const Datum&, const double* eta) const override { return *eta; }
-  double conditional_variance(const Datum&, const double*) const override { return sd_ * sd_; }
-  double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
-  bool discrete() const override { return false; }
-  Support support(const Datum&) const override { return {-infinity, infinity}; }
 
  private:
   double low_, high_, sd_;

@@ -42,11 +42,14 @@ class CumulativeCauchit final : public CumulativeResponse<Likelihood> {
       return std::exp(density[0] - log_p);
     };
     if (!thresholds_.last(datum)) thresholds_.add(c, weight * ratio(thresholds_.above(datum)), gradient);
-    if (!thresholds_.first(datum)) thresholds_.add(c - 1, -weight * ratio(thresholds_.below(datum)), gradient);
+    if (!thresholds_.first(datum))
+      thresholds_.add(c - 1, -weight * ratio(thresholds_.below(datum)), gradient);
   }
 
  private:
-  static Smoothness between(double low, double high) { return {1.0, 0.0, low + 0.5 * (high - low), 0.5 * (high - low)}; }
+  static Smoothness between(double low, double high) {
+    return {1.0, 0.0, low + 0.5 * (high - low), 0.5 * (high - low)};
+  }
 };
 
 }  // namespace galvi

@@ -31,7 +31,8 @@ class CumulativeGumbel final : public CumulativeResponse<Composed> {
     const Cell cell = cell_of(datum);
     if (cell.has_near) thresholds_.add(cell.near_at, -sign * adjoint.shift.front(), gradient);
     if (!cell.has_far) return;
-    const double of_far = cell.has_near ? -1.0 / std::expm1(cell.near - cell.far) : 1.0, slope = adjoint.shift.back();
+    const double of_far = cell.has_near ? -1.0 / std::expm1(cell.near - cell.far) : 1.0,
+                 slope = adjoint.shift.back();
     thresholds_.add(cell.far_at, sign * slope * of_far, gradient);
     if (cell.has_near) thresholds_.add(cell.near_at, sign * slope * (1.0 - of_far), gradient);
   }

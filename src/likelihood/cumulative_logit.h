@@ -46,7 +46,8 @@ class CumulativeLogit final : public CumulativeResponse<Composed> {
     const Index c = thresholds_.class_of(datum);
     // d log(1 - exp(a - b)) / db = 1 / (exp(b - a) - 1) = -d / da
     const double apart =
-        first || last ? 0.0 : adjoint.constant / std::expm1(thresholds_.above(datum) - thresholds_.below(datum));
+        first || last ? 0.0
+                      : adjoint.constant / std::expm1(thresholds_.above(datum) - thresholds_.below(datum));
     if (!last) thresholds_.add(c, adjoint.shift.front() + apart, gradient);
     if (!first) thresholds_.add(c - 1, -adjoint.shift.back() - apart, gradient);
   }

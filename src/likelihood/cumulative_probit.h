@@ -59,8 +59,8 @@ class CumulativeProbit final : public CumulativeResponse<Likelihood> {
     if (thresholds_.first(datum)) return {2.816 / scale, 0.0, thresholds_.above(datum) / scale};
     if (thresholds_.last(datum)) return {2.816 / scale, 0.0, thresholds_.below(datum) / scale};
     const double width = thresholds_.above(datum) - thresholds_.below(datum);
-    return {std::max(nearest_zero, 6.28318530717958647692 / width) / scale, 0.0, thresholds_.inside(datum) / scale,
-            0.5 * width / scale};
+    return {std::max(nearest_zero, 6.28318530717958647692 / width) / scale, 0.0,
+            thresholds_.inside(datum) / scale, 0.5 * width / scale};
   }
 
   // E Phi(b - x) = Phi((b - E x) / sqrt(1 + Var x))
@@ -85,7 +85,8 @@ class CumulativeProbit final : public CumulativeResponse<Likelihood> {
       return std::exp(-0.5 * t * t - log_sqrt_2pi - log_p);
     };
     if (!thresholds_.last(datum)) thresholds_.add(c, weight * ratio(thresholds_.above(datum)), gradient);
-    if (!thresholds_.first(datum)) thresholds_.add(c - 1, -weight * ratio(thresholds_.below(datum)), gradient);
+    if (!thresholds_.first(datum))
+      thresholds_.add(c - 1, -weight * ratio(thresholds_.below(datum)), gradient);
   }
   // Phi(b) Phi(-a) = Phi(b) - Phi(a) + Phi(a) Phi(-b), whose last part is at most exp(-(b - a)^2 / 4) of the others.
   std::unique_ptr<Likelihood> as_composed(const Datum& datum) const override {

@@ -39,8 +39,12 @@ class OrderedResponse : public Base {
   Index classes() const override { return thresholds_.classes(); }
   bool discrete() const override { return true; }
   Support support(const Datum& /*row*/) const override { return {0.0, static_cast<double>(classes() - 1)}; }
-  double starting_eta(const Datum& datum) const override { return thresholds_.inside(datum) / thresholds_.scale(); }
-  double conditional_mean(const Datum& /*row*/, const double* eta) const override { return moments(*eta).mean; }
+  double starting_eta(const Datum& datum) const override {
+    return thresholds_.inside(datum) / thresholds_.scale();
+  }
+  double conditional_mean(const Datum& /*row*/, const double* eta) const override {
+    return moments(*eta).mean;
+  }
   double conditional_variance(const Datum& /*row*/, const double* eta) const override {
     return moments(*eta).variance;
   }

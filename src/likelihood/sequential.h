@@ -1,6 +1,7 @@
 // Ordered classes that are reached one after another.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "likelihood/ordered.h"
@@ -29,6 +30,16 @@ class Sequential final : public OrderedResponse<Composed> {
     if (!thresholds_.last(datum)) thresholds_.add(y, adjoint.shift.back(), gradient);
   }
   bool log_concave() const override { return F_.log_concave(); }
+  // Two steps of Newton's method towards the mode of a class that has one.
+  double starting_eta(const Datum& datum) const override {
+    double eta = OrderedResponse<Composed>::starting_eta(datum), l[5];
+    if (thresholds_.first(datum) || thresholds_.last(datum)) return eta;
+    for (int i = 0; i < 2; ++i) {
+      derivatives(datum, eta, l);
+      if (l[2] < 0.0) eta -= std::clamp(l[1] / l[2], -1.0, 1.0);
+    }
+    return eta;
+  }
 
  protected:
   void exceed(double eta, Vector& exceeds) const override {

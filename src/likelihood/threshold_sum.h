@@ -1,17 +1,18 @@
 // Ordered classes as a sum of one function at thresholds.
 #pragma once
 
-#include "likelihood/composed.h"
+#include "likelihood/datum_sum.h"
 #include "likelihood/thresholds.h"
 
 namespace galvi {
 
 /// sum_j f(x - threshold_j) over thresholds from `from` to `to` below the class, f(threshold_j - x) over those above it,
 /// x = scale eta. The log density of one datum, for expectations of it.
-class ThresholdSum final : public Composed {
+class ThresholdSum final : public DatumSum {
  public:
-  ThresholdSum(const Thresholds& thresholds, const StandardFunction& f, const Datum& datum, Index from, Index to)
-      : Composed(f), thresholds_(thresholds), class_(thresholds.class_of(datum)), from_(from), to_(to) {}
+  ThresholdSum(const Thresholds& thresholds, const StandardFunction& f, const Datum& datum, Index from,
+               Index to)
+      : DatumSum(f), thresholds_(thresholds), class_(thresholds.class_of(datum)), from_(from), to_(to) {}
 
   void compose(const Datum&, Composition& sum) const override {
     for (Index j = from_; j <= to_; ++j) {
@@ -19,22 +20,14 @@ class ThresholdSum final : public Composed {
       sum.add(0, 1.0, sign * thresholds_.scale(), -sign * thresholds_.values()[static_cast<std::size_t>(j)]);
     }
   }
-  void add_composition_gradient(const Datum&, const CompositionAdjoint& adjoint, VectorRef gradient) const override {
+  void add_composition_gradient(const Datum&, const CompositionAdjoint& adjoint,
+                                VectorRef gradient) const override {
     for (Index j = from_; j <= to_; ++j) {
       const double slope = adjoint.shift[static_cast<std::size_t>(j - from_)];
       thresholds_.add(j, j < class_ ? -slope : slope, gradient);
     }
   }
   bool has_hyper() const override { return true; }
-  bool log_concave() const override { return true; }
-
-  // Asked of the likelihood whose datum this is.
-  double starting_eta(const Datum&) const override { return 0.0; }
-  double conditional_mean(const Datum&, const double*) const override { return 0.0; }
-  double conditional_variance(const Datum&, const double*) const override { return 0.0; }
-  double conditional_cdf(const Datum&, const double*) const override { return 1.0; }
-  bool discrete() const override { return true; }
-  Support support(const Datum&) const override { return {-infinity, infinity}; }
 
  private:
   const Thresholds thresholds_;

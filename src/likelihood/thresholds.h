@@ -28,7 +28,8 @@ class Thresholds {
         throw std::invalid_argument(label_ + " point outside the table of hyperparameters");
       values_[j] = hyper[positions_[j]];
       if (!std::isfinite(values_[j]) || (in_order_ && j > 0 && !(values_[j] > values_[j - 1])))
-        throw std::domain_error(label_ + (in_order_ ? " must be finite and in increasing order" : " must be finite"));
+        throw std::domain_error(label_ +
+                                (in_order_ ? " must be finite and in increasing order" : " must be finite"));
     }
     scale_ = 1.0;
   }

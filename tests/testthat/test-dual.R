@@ -67,7 +67,7 @@ test_that("the pairs with a conjugate are those with a jointly convex f", {
   closed <- c("gaussian", "poisson", "gamma", "exponential", "weibull", "weibull_ph", "stochastic_volatility")
   logs <- c(
     "binomial_logit", "negbinomial", "loglogistic", "cumulative_logit", "categorical", "reference",
-    "stick_breaking"
+    "stick_breaking", "sequential_logit"
   )
   expect_setequal(pairs, c(paste(closed, "closed_form"), paste(logs, "log")))
 })

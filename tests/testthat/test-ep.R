@@ -90,7 +90,8 @@ test_that("a kink next to the peak is seen", {
 
 ep_types <- c("binomial_logit", "binomial_probit", "poisson", "negbinomial", "gamma", "exponential",
               "stochastic_volatility", "laplace", "asymmetric_laplace", "cumulative_logit", "cumulative_probit", "weibull", "weibull_ph",
-              "loglogistic", "lognormal", "binomial_cloglog")
+              "loglogistic", "lognormal", "binomial_cloglog", "binomial_loglog", "cumulative_cloglog",
+              "cumulative_loglog", "sequential_logit", "sequential_cloglog", "adjacent_category")
 
 test_that("every row's tilted moments are the posterior's marginals", {
   for_seeds(1:20, function(seed) {

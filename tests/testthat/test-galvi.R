@@ -131,7 +131,7 @@ test_that("every expectation runs with the families that its form is for, and wi
     sort(unique(table$family[table$runs & table$expectation == expectation]))
   }
   expect_setequal(unique(table$expectation), expectation_facts()$name)
-  sigmoids <- c("binomial", "cumulative", "loglogistic", "negbinomial", "stick_breaking")
+  sigmoids <- c("binomial", "cratio", "cumulative", "loglogistic", "negbinomial", "sratio", "stick_breaking")
   facts <- likelihood_facts()
   has_closed_form <- function(type) any(facts$closed_form[match(type$links, facts$type)])
   closed <- names(Filter(has_closed_form, family_types))
@@ -143,7 +143,7 @@ test_that("every expectation runs with the families that its form is for, and wi
   for (name in c("bouchard", "bouchard_jaakkola", "bouchard_piecewise")) {
     expect_equal(runs(name), "categorical")
   }
-  expect_equal(runs("two_stage"), "binomial")
+  expect_equal(runs("two_stage"), c("binomial", "cratio", "sratio"))
   expect_equal(runs("super_gaussian"), c("laplace", "student"))
   expect_setequal(expectation_facts()$name, c(
     "closed_form", "quadrature", "piecewise", "log", "jaakkola", "bouchard", "bouchard_jaakkola",

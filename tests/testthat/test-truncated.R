@@ -61,6 +61,14 @@ truncated_cases <- list(
     h = numeric(), size = 8, y = c(1, 4), low = c(1, 3), high = c(7, 5),
     d = function(y, eta, h) dbinom(y, 8, -expm1(-exp(eta)), TRUE)
   ),
+  binomial_loglog = list(
+    h = numeric(), size = 8, y = c(1, 4), low = c(1, 3), high = c(7, 5),
+    d = function(y, eta, h) dbinom(y, 8, exp(-exp(-eta)), TRUE)
+  ),
+  binomial_cauchit = list(
+    h = numeric(), size = 8, y = c(1, 4), low = c(1, 3), high = c(7, 5),
+    d = function(y, eta, h) dbinom(y, 8, pcauchy(eta), TRUE)
+  ),
   beta_binomial = list(
     h = 3.1, size = 8, y = c(1, 4), low = c(1, 3), high = c(7, 5),
     d = function(y, eta, h) {
