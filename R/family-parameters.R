@@ -25,9 +25,10 @@ bounded <- function(transform, start, lower, upper) {
   )
 }
 
-# One number of any sign, as positive(). weak: the prior that its posterior has where none is typed.
-signed <- function(range, weak, default = NULL) {
-  list(range = range, weak = weak, default = default, check = check_signed, add = add_signed)
+# One number of any sign, as positive(). transform: that of the core, in which it is learned; weak: the prior that its
+# posterior has where none is typed.
+signed <- function(range, transform, weak, default = NULL) {
+  list(range = range, transform = transform, weak = weak, default = default, check = check_signed, add = add_signed)
 }
 
 # Increasing numbers, such as those between the levels of an ordered response. start: function(response, family);
@@ -149,7 +150,7 @@ add_signed <- function(parameter, name, family, response, registry, held) {
   value <- signed_parameter(if (is.null(given)) range$start else given, name)
   if (is.null(value$value)) value$value <- range$start
   registry$add(
-    family$family, name, value, range$lower, range$upper, "identity", family = character(),
+    family$family, name, value, range$lower, range$upper, parameter$transform, family = character(),
     weak = unclass(parameter$weak), signed = TRUE
   )
 }

@@ -176,7 +176,7 @@ family_types <- lapply(c(list(
     links = c(identity = "skew_normal"), response = number_response, example = c(0, 1, 1),
     parameters = list(
       sigma = positive(sd_start, default = 1, sd = TRUE),
-      alpha = signed(skewness_start, weak = new_value("normal", mean = 0, sd = 10), default = 1)
+      alpha = signed(skewness_start, "cubed", weak = new_value("normal", mean = 0, sd = 10), default = 1)
     ),
     sigma = function(parameters) parameters$sigma,
     dpars = list(sigma = parameter("log", "sigma"), alpha = parameter("identity", "alpha")),

@@ -42,11 +42,11 @@ class ExGaussian final : public IdentityLink {
   template <class Log>
   static void with_parameters(const PreparedRows& rows, const ConstMatrixRef& eta, const RowArray& sigma,
                               const RowArray& beta, const Log& log_beta, ArrayRef out) {
-    constexpr double cancels = -30.0;
+    constexpr double cancels = 30.0;
     const RowArray r = (rows.data.y - eta.col(0)).array() + beta, ratio = sigma / beta;
     RowArray tail = r / sigma - ratio;
-    for (double& u : tail)
-      if (!(u > cancels)) u = std::numeric_limits<double>::quiet_NaN();
+    for (Index n = 0; n < rows.size(); ++n)
+      if (!(tail[n] > -cancels && ratio[n] < cancels)) tail[n] = std::numeric_limits<double>::quiet_NaN();
     log_normal_cdf_each(tail);
     out = 0.5 * ratio.square() - r / beta - log_beta + tail;
   }

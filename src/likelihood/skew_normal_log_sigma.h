@@ -64,6 +64,22 @@ class SkewNormalLogSigmaAlpha final : public PredictedParameter {
   std::unique_ptr<Likelihood> given(double last) const override {
     return std::make_unique<SkewNormalLogSigma>(last);
   }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    constexpr double log_2 = 0.69314718055994530942;
+    const auto alpha = eta.col(2).array();
+    const RowArray s = eta.col(1).array().max(-700.0).min(700.0);
+    const RowArray whole = 1.0 + alpha.square();
+    const RowArray shift = SkewShape::sqrt_2_by_pi * alpha / whole.sqrt();
+    // (1 + alpha^2 (1 - 2 / pi)) / (1 + alpha^2)
+    const RowArray square = 1.0 - SkewShape::sqrt_2_by_pi * SkewShape::sqrt_2_by_pi * (alpha.square() / whole);
+    RowArray z = -s, log_scale = square;
+    exp_each(z);
+    log_each(log_scale);
+    z = square.sqrt() * z * (rows.data.y - eta.col(0)).array() + shift;
+    RowArray tail = alpha * z;
+    log_normal_cdf_each(tail);
+    out = log_2 - log_sqrt_2pi + 0.5 * log_scale - s - 0.5 * z.square() + tail;
+  }
   // delta is singular where alpha is i. The zeros of Phi are at multiples of 1.9 + 2.8i, by the residual in sds, so that
   // they leave a cone around the real line.
   Nesting nesting(const Datum& datum, const double* mean, const double* variance) const override {

@@ -52,6 +52,18 @@ response_problems <- function() {
       psi = c(threshold1 = "cumulative.1|2", threshold2 = "cumulative.2|3"),
       response = function(fit, rows) lapply(predict(fit, rows, type = "prob", se.fit = TRUE), function(x) x[, "1"])
     ),
+    ozone = list(
+      formula = list(y ~ temp + wind, beta ~ temp), family = exgaussian(),
+      prior = c(wide, list(sigma = wide, beta = wide)), response = mean_of_y
+    ),
+    boston = list(
+      formula = list(y ~ lstat + rm, sigma ~ lstat, alpha ~ 1), family = skew_normal(),
+      prior = c(wide, list(sigma = wide, alpha = wide)), response = mean_of_y
+    ),
+    esoph = list(
+      formula = list(y ~ age + alc, phi ~ 1), family = ordbeta(), prior = c(wide, list(phi = wide)),
+      psi = c(cutzero = "ordbeta.cutzero", cutone = "ordbeta.cutone"), response = mean_of_y
+    ),
     # P(T > 1) has no se.fit: its moments are those of draws of coefficients and shape
     ovarian = list(
       formula = survival::Surv(t, event) ~ age + rx, family = weibull(shape = log_normal(0, 1)), prior = wide,
