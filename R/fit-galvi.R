@@ -70,12 +70,12 @@
 #' fit as what stands for it:
 #' * `trials(n)`: y successes of n trials, `cbind(y, n - y)`;
 #' * `weights(w)` multiplies the log likelihood of a row, `weights = frequency(w)`;
-#' * `rate(t)`: counts in the times t with a log link, `offset(log(t))`;
+#' * `rate(t)`: counts in the times t, positive numbers, with a log link, `offset(log(t))`;
 #' * `cens(c, y2)` for [gaussian()] responses and survival times: c is `"none"`, `"left"`, `"right"` or `"interval"`, or
 #'   0, -1, 1 and 2; y and y2 are the ends of an interval;
 #' * `se(s)`, the known standard errors of estimates in a meta-analysis: y is normal with variance s^2, and `gaussian()`
-#'   has no parameter (its variance is 1, and the weight of a row 1 / s^2). In [student()] s is the scale. New responses
-#'   are predicted for the s of their rows;
+#'   has no parameter (its variance is 1, and the weight of a row 1 / s^2). One number is for all rows. In [student()] s
+#'   is the scale. New responses are predicted for the s of their rows;
 #' * `se(s, sigma = TRUE)`: the variance of a `gaussian()` response is s^2 + sigma^2 / w, w the argument `weights`, where
 #'   sigma is learned, as the variance between studies is, or has a formula; s may be 0;
 #' * `trunc(lb, ub)`: y was observed only because it lies between `lb` and `ub`, numbers or columns, both ends included.

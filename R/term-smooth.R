@@ -197,7 +197,7 @@ check_knots <- function(knots, inputs, call) {
   names <- vapply(inputs, variable_name, "")
   if (is.null(knots) || is.list(knots) && any(names(knots) %in% names)) return(knots)
   stop_galvi("argument", sprintf(
-    "`%s`: `knots` must be a list by the names of the variables, as in xt = list(knots = list(%s = c(0, 1))), not %s.",
+    "`%s`: `knots` must be a list by the names of the variables, as in `xt = list(knots = list(%s = c(0, 1)))`, not %s.",
     deparse_one(call), names[1L], if (is.list(knots)) paste("of", quote_names(names(knots))) else describe(knots)
   ))
 }

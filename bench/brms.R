@@ -2,7 +2,7 @@
 #
 #   Rscript bench/brms.R [folder]     (ten minutes, most of it Stan's compiler; needs brms and rstan)
 #
-# Four models of tests/testthat/helper-brms.R are sampled by brms (4 chains of 4,000 draws) and what it says is written
+# Four models of tests/testthat/helper-brms.R are sampled by brms (4 chains of 3,000 draws) and what it says is written
 # to the folder, tests/testthat/fixtures if none is given, where test-brms.R reads it. Distances are in the standard
 # deviations of brms's posterior; limits are compared where brms has them, on the scale of the linear predictor. brms'
 # mean of a Weibull response is exp(eta), galvi's is exp(eta) gamma(1 + 1 / shape): intercepts differ by that constant.
@@ -18,8 +18,8 @@ priors <- list(
     prior(exponential(1), class = "sd")),
   kidney = c(prior(normal(0, 2), class = "b"), prior(normal(4, 3), class = "Intercept"),
     prior(exponential(1), class = "sd"), prior(exponential(1), class = "shape")),
-  # thresholds are estimated in galvi: a prior that is as good as flat
-  inhaler = c(prior(normal(0, 2), class = "b"), prior(normal(0, 20), class = "Intercept"),
+  # thresholds are estimated in galvi, without a prior
+  inhaler = c(prior(normal(0, 2), class = "b"), prior(normal(0, 4), class = "Intercept"),
     prior(exponential(1), class = "sd"))
 )
 
@@ -33,7 +33,7 @@ effects <- list()
 answers <- list()
 for (name in names(brms_models)) {
   model <- brms_models[[name]]
-  fit <- brm(model$formula, brms_data(name), family = model$family, prior = priors[[name]], chains = 4, iter = 5000,
+  fit <- brm(model$formula, brms_data(name), family = model$family, prior = priors[[name]], chains = 4, iter = 4000,
     warmup = 1000, seed = 1, init = 0, refresh = 0, control = list(adapt_delta = 0.95))
   diagnostics <- rstan::summary(fit$fit)$summary
   cat(sprintf("%s: Rhat at most %.3f, effective draws at least %.0f\n", name, max(diagnostics[, "Rhat"], na.rm = TRUE),
