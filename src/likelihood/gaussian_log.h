@@ -119,10 +119,8 @@ class GaussianLog final : public GaussianLogResponse {
 
 class GaussianLogKnownSd final : public GaussianLogResponse {
  public:
-  explicit GaussianLogKnownSd(double log_sd) {
-    constexpr double most = 350.0;  // so that the variance and its inverse are finite
-    log_sd_ = std::min(std::max(log_sd, -most), most);
-  }
+  static constexpr double most = 350.0;  // so that the variance and its inverse are finite
+  explicit GaussianLogKnownSd(double log_sd) { log_sd_ = std::min(std::max(log_sd, -most), most); }
 };
 
 /// The same with log sd eta_2.
@@ -131,7 +129,8 @@ class GaussianLogLogSd final : public PredictedParameter {
   std::unique_ptr<Likelihood> given(double last) const override { return std::make_unique<GaussianLogKnownSd>(last); }
   PreparedRows prepare(Data data) const override { return GaussianLogKnownSd(0.0).prepare(std::move(data)); }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
-    GaussianLogResponse::with_log_sds(rows, eta, (eta.col(1) - rows.constants.col(0)).array(), out);
+    const RowArray log_sd = eta.col(1).array().max(-GaussianLogKnownSd::most).min(GaussianLogKnownSd::most);
+    GaussianLogResponse::with_log_sds(rows, eta, log_sd - rows.constants.col(0).array(), out);
   }
   bool has_closed_form() const override { return true; }
   void add_closed_form(const Datum& datum, const double* mean, const double* variance,

@@ -37,7 +37,7 @@ void add_series(double q, double z, double sign, double out[5]) {
 
 }  // namespace
 
-// The factors up to where Stirling's series holds one by one, the others as a difference of two series, of which the
+// The factors up to where Stirling's series is exact are taken one by one, the others as a difference of two series, of which the
 // leading terms are differenced first: D^k (z log z - z) is a (log z + 7 q - 6 q^2 + 2 q^3) for k = 4, and so on.
 void log_rising_derivatives(double y, double x, double out[5]) {
   std::fill(out + 1, out + 5, 0.0);

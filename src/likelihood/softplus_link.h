@@ -158,12 +158,10 @@ class GammaSoftplus final : public SoftplusLink<Base> {
   Smoothness smoothness() const override { return {this->width, 1.0}; }
 };
 
-/// The same with a linear predictor of the logarithm of the parameter.   Predicted: with the log link; Given: with a
-/// known parameter and the softplus link
-template <class Predicted, class Given>
+/// The same with a linear predictor of the logarithm of the parameter.   Predicted: with the log link
+template <class Predicted>
 class SoftplusPredicted : public PredictedParameter {
  public:
-  std::unique_ptr<Likelihood> given(double last) const override { return std::make_unique<Given>(last); }
   PreparedRows prepare(Data data) const override { return of_log_.prepare(std::move(data)); }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     Matrix g = eta;
@@ -185,17 +183,22 @@ class SoftplusPredicted : public PredictedParameter {
 
 /// The mean over eta_1 is a function of eta_2 that grows as a line, with singularities at a distance of pi where the
 /// size is a negative integer or the mean's negative, wherever the mean lies.
-class NegativeBinomialSoftplusLogSize final
-    : public SoftplusPredicted<NegativeBinomialLogSize, NegativeBinomialSoftplus<NegativeBinomialKnownSize>> {
+class NegativeBinomialSoftplusLogSize final : public SoftplusPredicted<NegativeBinomialLogSize> {
  public:
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<NegativeBinomialSoftplus<NegativeBinomialKnownSize>>(last);
+  }
   Nesting nesting(const Datum&, const double*, const double*) const override {
     return {1, {2.6, 0.0, 0.0, infinity}};
   }
 };
 
 /// log p is linear in the shape but for what does not depend on eta_1.
-class GammaSoftplusLogShape final : public SoftplusPredicted<GammaLogShape, GammaSoftplus<GammaKnownShape>> {
+class GammaSoftplusLogShape final : public SoftplusPredicted<GammaLogShape> {
  public:
+  std::unique_ptr<Likelihood> given(double last) const override {
+    return std::make_unique<GammaSoftplus<GammaKnownShape>>(positive_exp(last));
+  }
   Nesting nesting(const Datum& datum, const double* mean, const double* variance) const override {
     return of_log_.nesting(datum, mean, variance);
   }
