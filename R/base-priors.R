@@ -250,7 +250,7 @@ prior_of_text <- function(text, shown) {
 }
 
 stop_unknown_prior <- function(name, written, shown) {
-  aliases <- c("std_normal", "laplace", "half_t", "log_normal", "lkj_corr", "lkj_corr_cholesky")
+  aliases <- c("std_normal", "laplace", "hs", "half_t", "log_normal", "lkj_corr", "lkj_corr_cholesky")
   known <- setdiff(names(text_priors), aliases)
   stop_galvi("prior", if (name %in% shrinking_priors) {
     sprintf(paste(

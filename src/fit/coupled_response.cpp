@@ -6,6 +6,7 @@
 
 #include "global/linear_response.h"
 #include "likelihood/custom.h"
+#include "likelihood/mixed.h"
 #include "numeric/dense.h"
 #include "numeric/parallel.h"
 #include "quadrature/hermite_tensors.h"
@@ -164,6 +165,10 @@ class DensityRows {
     Vector own(moments.cols());
     std::vector<double> out(static_cast<std::size_t>(std::pow(K_, 4)));  // entries of the fourth derivative
     for (Index i = 0; i < count; ++i) {
+      if (is_prior(begin + i)) {
+        sum += expect_prior(begin + i, centre, between, derivatives);
+        continue;
+      }
       const double weight = model_.data().weight[begin + i];
       own = weight == 0 ? Vector::Zero(own.size()) : Vector(weight * moments.row(i).transpose());
       if (weight != 0) sum += own[0] + weight * at_centre[i];
@@ -176,7 +181,34 @@ class DensityRows {
     return sum;
   }
 
-  /// Log densities of some rows at all nodes, and at their means.
+  bool is_prior(Index n) const {
+    const Mixed* mixed = model_.likelihood().mixed();
+    return mixed && mixed->is_prior(model_.data()[n]);
+  }
+
+  /// Row n where it is the prior of a coefficient, a function of one latent value that may have a kink or a peak: by its
+  /// own expectation, whose derivatives in the variance are half the second ones in the mean.
+  double expect_prior(Index n, const Matrix& centre, const Matrix& between,
+                      const std::vector<Matrix*>& derivatives) const {
+    const Datum datum = model_.data()[n];
+    const Index k = model_.likelihood().mixed()->latent(datum.part), at = k * (K_ + 1);
+    const Vector mean = centre.row(n);
+    Vector variance = Vector::Zero(K_), d = Vector::Zero(2 * K_ + 3 * K_ * K_);
+    variance[k] = between(n, k * (k + 3) / 2);
+    double* second = d.data() + 2 * K_;
+    RowExpectation row{0, d.data(), d.data() + K_, second, second + K_ * K_, second + 2 * K_ * K_};
+    model_.expectation().evaluate_row(model_.likelihood(), datum, mean.data(), variance.data(), 2, row);
+    const double of_order[] = {row.d_m[k], row.d_mm[at], 2 * row.d_mv[at], 4 * row.d_vv[at]};
+    Index place = 0, stride = 1;
+    for (std::size_t order = 0; order < derivatives.size(); ++order, stride *= K_) {
+      place += k * stride;
+      derivatives[order]->row(n).setZero();
+      (*derivatives[order])(n, place) = of_order[order];
+    }
+    return row.value;
+  }
+
+  /// Log densities of some rows of data at all nodes, and at their means.
   Vector densities(Index begin, const Matrix& centre, const std::vector<Roots>& roots, Matrix& f) const {
     const Likelihood& likelihood = model_.likelihood();
     const Data& data = model_.data();
@@ -196,6 +228,11 @@ class DensityRows {
     Vector out(count), eta(K_);
     for (Index i = 0; i < count; ++i) {
       const Index n = begin + i;
+      if (is_prior(n)) {
+        f.row(i).setZero();
+        out[i] = 0;
+        continue;
+      }
       const Datum datum = data[n];
       const Matrix& T = roots[i].T;
       for (Index s = 0; s < nodes; ++s) {

@@ -160,8 +160,9 @@ test_that("real objects of rstanarm are read or refused by name", {
   expect_identical(own_prior(rstanarm::cauchy(0, 1)), cauchy(0, 1))
   expect_identical(own_prior(rstanarm::laplace(0, 1)), double_exponential(0, 1))
   expect_identical(own_prior(rstanarm::lkj(3), "prior$cor"), lkj(3))
+  expect_identical(own_prior(rstanarm::hs(1, 1, 0.1)), horseshoe(1, 0.1, 1, 2.5, 4))
   for (object in list(
-    rstanarm::hs(), rstanarm::lasso(), rstanarm::decov(), rstanarm::R2(0.5), rstanarm::normal(c(0, 1), c(1, 2)), rstanarm::normal(autoscale = TRUE)
+    rstanarm::hs_plus(), rstanarm::lasso(), rstanarm::decov(), rstanarm::R2(0.5), rstanarm::normal(c(0, 1), c(1, 2)), rstanarm::normal(autoscale = TRUE)
   )) {
     said <- message_of_error(own_prior(object))
     expect_match(said, "rstanarm")
