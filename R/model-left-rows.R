@@ -123,10 +123,10 @@ check_censoring <- function(c, y2, y, used, typed, left) {
   upper <- rep_len(or_else(y2, NA_real_), length(y))
   bad <- intervals[is.na(upper[intervals])]
   if (length(bad)) {
-    stop_galvi("response", sprintf(
-      "`%s`: cens(c, y2) needs the upper end of each interval as its second argument; row %s is an interval without one.",
-      typed, row_label(bad[1L])
-    ))
+    stop_galvi("response", sprintf(paste(
+      "`%s`: cens(c, y2) needs the upper end of each interval as its second argument; row %s is an interval",
+      "without one."
+    ), typed, row_label(bad[1L])))
   }
   if (!is.numeric(y2)) {
     stop_galvi("response", sprintf("`%s`: the upper ends of intervals must be numbers, not %s.", typed, describe(y2)))

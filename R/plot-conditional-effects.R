@@ -34,9 +34,9 @@
 #'   for all variables of the fixed effects and of other terms but groups and regions, and their interactions of two.
 #' @param conditions NULL, or a data frame of values of other variables: a row for each set of conditions, which
 #'   `cond__` names by its row name (or by a column `cond__` that the data frame has).
-#' @param int_conditions NULL, or a list of values at which the second variable of an effect has a curve, by the names of
-#'   variables: numbers, levels of a factor, or a function that makes them of the data, such as `quantile`. Names that
-#'   they have are the levels of `effect2__`.
+#' @param int_conditions NULL, or a list of values at which the second variable of an effect has a curve, by the names
+#'   of variables: numbers, levels of a factor, or a function that makes them of the data, such as `quantile`. Names
+#'   that they have are the levels of `effect2__`.
 #' @param re_formula Which group effects to include: NA (the default) for none, NULL for all, or a formula with some of
 #'   them, see Details.
 #' @param prob Probability of the intervals, between 0 and 1.

@@ -14,9 +14,9 @@
 #' @details
 #' All arguments are those of [mgcv::s()], [mgcv::te()] and [mgcv::t2()]: `k`, `bs`, `m`, `by`, `fx`, `sp`, `pc`, `id`,
 #' `xt`. All bases are possible, also those that users define ([mgcv::smooth.construct()]), smooths of a factor (`by =
-#' f`, `bs = "fs"`, `"sz"`), on the sphere (`bs = "sos"`), of a region inside a boundary (`bs = "so"`, predictions outside are NA), and of functions
-#' (`s(X, by = L)` with matrices X and L, which adds up a function over each row of X with the weights L). Knots are in
-#' `xt`, as in `s(x, bs = "cc", xt = list(knots = list(x = c(0, 24))))`.
+#' f`, `bs = "fs"`, `"sz"`), on the sphere (`bs = "sos"`), of a region inside a boundary (`bs = "so"`), outside of which
+#' predictions are NA, and of functions (`s(X, by = L)` with matrices X and L, which adds up a function over each row of
+#' X with the weights L). Knots are in `xt`, as in `s(x, bs = "cc", xt = list(knots = list(x = c(0, 24))))`.
 #'
 #' **The model.** The function is a sum of basis functions with coefficients b, which have the prior density
 #' `exp(-b' P b / 2)` with `P = S_1 / variance_1 + ... + S_K / variance_K`, and the penalties S_k as mgcv scales them
@@ -197,7 +197,7 @@ check_knots <- function(knots, inputs, call) {
   names <- vapply(inputs, variable_name, "")
   if (is.null(knots) || is.list(knots) && any(names(knots) %in% names)) return(knots)
   stop_galvi("argument", sprintf(
-    "`%s`: `knots` must be a list by the names of the variables, as in `xt = list(knots = list(%s = c(0, 1)))`, not %s.",
+    "`%s`: `knots` must be a list by the names of variables, as in `xt = list(knots = list(%s = c(0, 1)))`, not %s.",
     deparse_one(call), names[1L], if (is.list(knots)) paste("of", quote_names(names(knots))) else describe(knots)
   ))
 }

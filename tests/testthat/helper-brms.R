@@ -29,8 +29,8 @@ inhaler_data <- function() {
   }, tables, c(0.5, -0.5)))
   n <- nrow(subjects)
   with(subjects, data.frame(
-    subject = rep(seq_len(n), 2L), rating = c(early, late), treat = c(first, -first), period = rep(c(0.5, -0.5), each = n),
-    carry = c(rep(0, n), -2 * first)
+    subject = rep(seq_len(n), 2L), rating = c(early, late), treat = c(first, -first),
+    period = rep(c(0.5, -0.5), each = n), carry = c(rep(0, n), -2 * first)
   ))
 }
 
@@ -60,7 +60,8 @@ brms_questions <- list(
   epilepsy = list(list("zBase > zAge"), list("Trt1 < 0"), list("zBase:Trt1 = 0.1"), list("abs(zAge) > 0.1"),
     list("Intercept > 0.5", class = "sd", group = "patient"),
     list("sd_patient__Intercept^2 / (sd_patient__Intercept^2 + 1) > 0.25", class = ""),
-    list("Intercept > 1.5", group = "patient", scope = "coef"), list("Intercept > 0", group = "patient", scope = "ranef")),
+    list("Intercept > 1.5", group = "patient", scope = "coef"),
+    list("Intercept > 0", group = "patient", scope = "ranef")),
   kidney = list(list("sexfemale > 0"), list("diseaseGN = diseaseAN"), list("age + age:sexfemale = 0"),
     list("Intercept > 0.5", class = "sd", group = "patient"), list("shape > 1", class = "")),
   inhaler = list(list("treat < 0"), list("treat + carry = 0"), list("Intercept[1] > 0.5"),

@@ -22,7 +22,8 @@ brms_fits <- local({
 to_link <- function(name, x) switch(name, epilepsy = , kidney = log(x), inhaler = qlogis(x), x)
 
 test_that("conditional effects are those of brms, with its columns", {
-  known <- utils::read.csv(test_path("fixtures", "brms_effects.csv"), colClasses = c(at = "character", second = "character"))
+  known <- utils::read.csv(test_path("fixtures", "brms_effects.csv"),
+    colClasses = c(at = "character", second = "character"))
   ends <- c("cond__", "effect1__", "estimate__", "se__", "lower__", "upper__")
   for (name in names(brms_models)) {
     theirs <- known[known$model == name, ]
