@@ -70,8 +70,8 @@ test_that("large counts", {
 
 test_that("trials and weights of dispersions", {
   set.seed(3)
-  for (type in c("binomial_logit", "binomial_probit", "binomial_cloglog", "binomial_loglog", "binomial_cauchit", "zero_inflated_binomial", "hurdle_binomial",
-                 "beta_binomial", "beta_binomial_log_precision")) {
+  for (type in c("binomial_logit", "binomial_probit", "binomial_cloglog", "binomial_loglog", "binomial_cauchit",
+                 "zero_inflated_binomial", "hurdle_binomial", "beta_binomial", "beta_binomial_log_precision")) {
     rows <- rows_of_type(type, numeric(40))
     rows$size <- rep_len(c(1, 2, 7, 40, 1000), 40)
     rows$y <- floor(rows$size * runif(40))

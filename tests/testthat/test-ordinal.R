@@ -8,9 +8,9 @@ wine <- local({
   d[d$n > 0, ]
 })
 
-# clm(rating ~ temp + contact, link = ) of ordinal 2022.11-16, the last two with scale = ~temp: thresholds, slopes, -zeta,
-# log-likelihood. clm() takes 1e5 for infinity, beyond which a Cauchy variable has a probability of 3e-6: its -92.5158 with
-# the link cauchit is here what R's pcauchy() gives at the same place.
+# clm(rating ~ temp + contact, link = ) of ordinal 2022.11-16, the last two with scale = ~temp: thresholds, slopes,
+# -zeta, log-likelihood. clm() takes 1e5 for infinity, beyond which a Cauchy variable has a probability of 3e-6: its
+# -92.5158 with the link cauchit is here what R's pcauchy() gives at the same place.
 clm_optima <- list(
   cumulative_logit = c(-1.34438341126502, 1.25080879841678, 3.46688692647490, 5.00640420427088, 2.50310200789956,
     1.52779765809535, -86.4919233656490),
