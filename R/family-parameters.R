@@ -103,7 +103,6 @@ add_share <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given)) given <- parameter$default
   value <- as_share(given, name, parameter$transform)
-  if (held) value$learned <- FALSE
   registry$add(
     family$family, name, value, parameter$lower, parameter$upper, parameter$transform, family = character()
   )
