@@ -122,6 +122,18 @@ Moments moments(double nu, double log_rate) {
   return out;
 }
 
+// d^k log lambda / d eta^k, k = 1..4: p = mean / V as a function of log lambda, with its derivatives, and
+// d / d eta = p d / d log lambda.
+void rate_slopes(const Moments& m, double slope[4]) {
+  const double V = m.variance, k3 = m.third / V, k4 = m.fourth / V, k5 = m.fifth / V, p = m.mean / V;
+  const double p1 = 1.0 - p * k3, p2 = -k3 - p * k4 + 2.0 * p * k3 * k3;
+  const double p3 = -2.0 * k4 + 3.0 * k3 * k3 - p * k5 + 6.0 * p * k3 * (k4 - k3 * k3);
+  slope[0] = p;
+  slope[1] = p * p1;
+  slope[2] = p * (p1 * p1 + p * p2);
+  slope[3] = p * (p1 * p1 * p1 + 4.0 * p * p1 * p2 + p * p * p3);
+}
+
 }  // namespace
 
 ConwayMaxwell::ConwayMaxwell(double nu)
@@ -134,7 +146,7 @@ ConwayMaxwell::ConwayMaxwell(double nu)
     log_b_slope_[k + 1] = l[k].imag() / imaginary;
   }
   if (nu > most_tabulated) return;
-  constexpr double shares = 2.25;  // of the width in a cell: Bernstein's ellipse has 4.7 as the sum of its axes
+  constexpr double shares = 2.25;  // of the width in a cell: the coefficients fall by nine from each to the next
   cell_width_ = width() / shares;
   cells_ = static_cast<Index>(std::ceil((end_ - lowest) / cell_width_));
   table_ = std::make_unique<std::atomic<Cell*>[]>(static_cast<std::size_t>(cells_));
@@ -216,14 +228,20 @@ double ConwayMaxwell::first_guess(double eta) const {
 // Newton's method for the log lambda of this mean, between values that are known to be too small and too large:
 // lambda = E Y^nu is at most mean^nu for nu <= 1, and at least that for nu >= 1.
 ConwayMaxwell::Point ConwayMaxwell::by_sums(double eta, double& guess) const {
-  constexpr double slack = 1e-6;
+  constexpr double slack = 1e-6, near = 0.1;
   double low = nu_ > 1.0 ? nu_ * eta - slack : -infinity, high = nu_ > 1.0 ? infinity : nu_ * eta + slack;
   guess = std::clamp(guess, low, high);
   Moments m;
+  double slope[4];
   for (int i = 0; i < 100; ++i) {
     m = moments(nu_, guess);
-    const double off = eta - std::log(m.mean), step = off * m.mean / m.variance;
+    rate_slopes(m, slope);
+    const double off = eta - std::log(m.mean);
     (off > 0.0 ? low : high) = guess;
+    // near the end Taylor's series of log lambda in eta, of which four terms are known
+    double step = off * slope[0];
+    if (std::fabs(off) < near * width())
+      step = off * (slope[0] + off / 2.0 * (slope[1] + off / 3.0 * (slope[2] + off / 4.0 * slope[3])));
     double next = guess + std::clamp(step, -5.0, 5.0);
     if (next <= low) next = 0.5 * (low + guess);
     if (next >= high) next = 0.5 * (high + guess);
@@ -237,15 +255,7 @@ ConwayMaxwell::Point ConwayMaxwell::by_sums(double eta, double& guess) const {
       break;
     }
   }
-  // p = mean / V as a function of log lambda, with its derivatives; d / d eta = p d / d log lambda
-  const double V = m.variance, k3 = m.third / V, k4 = m.fourth / V, k5 = m.fifth / V, p = m.mean / V;
-  const double p1 = 1.0 - p * k3, p2 = -k3 - p * k4 + 2.0 * p * k3 * k3;
-  const double p3 = -2.0 * k4 + 3.0 * k3 * k3 - p * k5 + 6.0 * p * k3 * (k4 - k3 * k3);
-  return {guess,
-          m.log_total,
-          {p, p * p1, p * (p1 * p1 + p * p2), p * (p1 * p1 * p1 + 4.0 * p * p1 * p2 + p * p * p3)},
-          m.covariance / V,
-          m.factorial};
+  return {guess, m.log_total, {slope[0], slope[1], slope[2], slope[3]}, m.covariance / m.variance, m.factorial};
 }
 
 // Threads that need the same cell at once each make it, and one is kept.

@@ -38,7 +38,7 @@ class ConwayMaxwell {
   double width() const;
 
  private:
-  static constexpr int degree = 17, terms = 7;
+  static constexpr int degree = 14, terms = 7;
   static constexpr double most_tabulated = 8.0, lowest = -37.0;
   struct Cell {
     double coefficient[degree + 1][8];  // Chebyshev's, of the numbers of a Point
