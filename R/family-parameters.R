@@ -17,11 +17,11 @@ positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, s
 
 # A number within the interval of a transform of the table, held where it is typed and learned where it is not; then it
 # is shown in headings.
-bounded <- function(transform, start, lower, upper) {
+in_interval <- function(transform, start, lower, upper) {
   list(
     transform = transform, default = learn(start), lower = lower, upper = upper,
-    tidy = function(value) if (is_value(value)) value else fixed(value), shown = TRUE, check = check_bounded,
-    add = add_bounded
+    tidy = function(value) if (is_value(value)) value else fixed(value), shown = TRUE, check = check_in_interval,
+    add = add_in_interval
   )
 }
 
@@ -55,7 +55,7 @@ check_positive <- function(parameter, value, name) {
   )
 }
 
-check_bounded <- function(parameter, value, name) as_share(value, name, parameter$transform)
+check_in_interval <- function(parameter, value, name) as_share(value, name, parameter$transform)
 
 check_signed <- function(parameter, value, name) signed_parameter(value, name)
 
@@ -133,11 +133,10 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   )
 }
 
-add_bounded <- function(parameter, name, family, response, registry, held) {
+add_in_interval <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given)) given <- parameter$default
   value <- as_share(given, name, parameter$transform)
-  if (held) value$learned <- FALSE
   registry$add(
     family$family, name, value, parameter$lower, parameter$upper, parameter$transform, family = character()
   )

@@ -240,7 +240,7 @@ family_types <- lapply(c(list(
     links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
     parameters = list(
       dispersion = positive(tweedie_start, also = "phi", per_weight = 1),
-      power = bounded("one_to_two", start = 1.5, lower = 1.01, upper = 1.99)
+      power = in_interval("one_to_two", start = 1.5, lower = 1.01, upper = 1.99)
     ),
     point = 0,
     dpars = list(phi = parameter("log", "dispersion", per_weight = 1)),

@@ -14,6 +14,8 @@ namespace galvi {
 namespace {
 
 constexpr double negligible = -46.0;  // log of a probability, relative to the largest
+constexpr double no_number = -745.0;  // log of what underflows
+constexpr double block_sds = 2.0;     // standard deviations in a block of integers
 
 double log_factorial_table(double x) {
   constexpr int count = 2048;
@@ -93,7 +95,7 @@ Moments moments(double nu, double log_rate) {
   const double sd = std::sqrt((mode + 1.0) / nu), reach = 14.0 * sd + 20.0;
   const double centre_factorial = log_factorial_table(mode), top = mode * log_rate - nu * centre_factorial;
   double sum[6] = {}, factorial = 0.0, product = 0.0;
-  for_integers(std::max(0.0, std::floor(mode - reach)), infinity, 0.5 * sd, [&](double x, double weight) {
+  for_integers(std::max(0.0, std::floor(mode - reach)), infinity, block_sds * sd, [&](double x, double weight) {
     const double own = log_factorial_table(x), exponent = x * log_rate - nu * own - top;
     if (exponent < negligible && x > mode) return false;
     double share = weight * std::exp(exponent);
@@ -120,6 +122,18 @@ Moments moments(double nu, double log_rate) {
   return out;
 }
 
+// d^k log lambda / d eta^k, k = 1..4: p = mean / V as a function of log lambda, with its derivatives, and
+// d / d eta = p d / d log lambda.
+void rate_slopes(const Moments& m, double slope[4]) {
+  const double V = m.variance, k3 = m.third / V, k4 = m.fourth / V, k5 = m.fifth / V, p = m.mean / V;
+  const double p1 = 1.0 - p * k3, p2 = -k3 - p * k4 + 2.0 * p * k3 * k3;
+  const double p3 = -2.0 * k4 + 3.0 * k3 * k3 - p * k5 + 6.0 * p * k3 * (k4 - k3 * k3);
+  slope[0] = p;
+  slope[1] = p * p1;
+  slope[2] = p * (p1 * p1 + p * p2);
+  slope[3] = p * (p1 * p1 * p1 + 4.0 * p * p1 * p2 + p * p * p3);
+}
+
 }  // namespace
 
 ConwayMaxwell::ConwayMaxwell(double nu)
@@ -132,7 +146,7 @@ ConwayMaxwell::ConwayMaxwell(double nu)
     log_b_slope_[k + 1] = l[k].imag() / imaginary;
   }
   if (nu > most_tabulated) return;
-  constexpr double shares = 2.25;  // of the width in a cell: Bernstein's ellipse has 4.7 as the sum of its axes
+  constexpr double shares = 2.25;  // of the width in a cell: the coefficients fall by nine from each to the next
   cell_width_ = width() / shares;
   cells_ = static_cast<Index>(std::ceil((end_ - lowest) / cell_width_));
   table_ = std::make_unique<std::atomic<Cell*>[]>(static_cast<std::size_t>(cells_));
@@ -214,14 +228,20 @@ double ConwayMaxwell::first_guess(double eta) const {
 // Newton's method for the log lambda of this mean, between values that are known to be too small and too large:
 // lambda = E Y^nu is at most mean^nu for nu <= 1, and at least that for nu >= 1.
 ConwayMaxwell::Point ConwayMaxwell::by_sums(double eta, double& guess) const {
-  constexpr double slack = 1e-6;
+  constexpr double slack = 1e-6, near = 0.1;
   double low = nu_ > 1.0 ? nu_ * eta - slack : -infinity, high = nu_ > 1.0 ? infinity : nu_ * eta + slack;
   guess = std::clamp(guess, low, high);
   Moments m;
+  double slope[4];
   for (int i = 0; i < 100; ++i) {
     m = moments(nu_, guess);
-    const double off = eta - std::log(m.mean), step = off * m.mean / m.variance;
+    rate_slopes(m, slope);
+    const double off = eta - std::log(m.mean);
     (off > 0.0 ? low : high) = guess;
+    // near the end Taylor's series of log lambda in eta, of which four terms are known
+    double step = off * slope[0];
+    if (std::fabs(off) < near * width())
+      step = off * (slope[0] + off / 2.0 * (slope[1] + off / 3.0 * (slope[2] + off / 4.0 * slope[3])));
     double next = guess + std::clamp(step, -5.0, 5.0);
     if (next <= low) next = 0.5 * (low + guess);
     if (next >= high) next = 0.5 * (high + guess);
@@ -235,15 +255,7 @@ ConwayMaxwell::Point ConwayMaxwell::by_sums(double eta, double& guess) const {
       break;
     }
   }
-  // p = mean / V as a function of log lambda, with its derivatives; d / d eta = p d / d log lambda
-  const double V = m.variance, k3 = m.third / V, k4 = m.fourth / V, k5 = m.fifth / V, p = m.mean / V;
-  const double p1 = 1.0 - p * k3, p2 = -k3 - p * k4 + 2.0 * p * k3 * k3;
-  const double p3 = -2.0 * k4 + 3.0 * k3 * k3 - p * k5 + 6.0 * p * k3 * (k4 - k3 * k3);
-  return {guess,
-          m.log_total,
-          {p, p * p1, p * (p1 * p1 + p * p2), p * (p1 * p1 * p1 + 4.0 * p * p1 * p2 + p * p * p3)},
-          m.covariance / V,
-          m.factorial};
+  return {guess, m.log_total, {slope[0], slope[1], slope[2], slope[3]}, m.covariance / m.variance, m.factorial};
 }
 
 // Threads that need the same cell at once each make it, and one is kept.
@@ -285,17 +297,19 @@ double ConwayMaxwell::log_b_share(double eta) const {
 
 // x log lambda - nu log x! - log Z with lambda = (b / nu)^nu: with u = x nu / b - 1 it is
 //   -b [(1 + u) log(1 + u) - u] - nu / 2 log(2 pi x) - nu S(x) - (log Z - b), S the remainder of Stirling's formula.
-double ConwayMaxwell::density_by_series(double x, double eta) const {
-  const Point point = by_series(eta);
-  const double M = nu_ * std::exp(eta), share = log_b_share(eta), excess = M * std::expm1(share), b = M + excess;
-  const double rest = point.log_total - M - excess;
-  const double u = (x * nu_ - M - excess) / b, ratio = x * nu_ / b;
-  const double away = ratio < 0.5 ? ratio * std::log(ratio) - ratio + 1.0 : count_divergence(u);
-  return -b * away - nu_ * (0.5 * std::log(2.0 * pi * x) + stirling_error(x)) - rest;
+ConwayMaxwell::Density ConwayMaxwell::density_by_series(double eta) const {
+  const double M = nu_ * std::exp(eta), excess = M * std::expm1(log_b_share(eta));
+  return {nu_, M, excess, M + excess, by_series(eta).log_total - M - excess};
+}
+
+double ConwayMaxwell::Density::operator()(double x) const {
+  const double ratio = x * nu / b;
+  const double away = ratio < 0.5 ? ratio * std::log(ratio) - ratio + 1.0 : count_divergence((x * nu - M - excess) / b);
+  return -b * away - nu * (0.5 * std::log(2.0 * pi * x) + stirling_error(x)) - rest;
 }
 
 double ConwayMaxwell::log_density(double y, double eta) const {
-  if (y > 0.0 && eta >= end_) return eta > 700.0 ? -infinity : density_by_series(y, eta);
+  if (y > 0.0 && eta >= end_) return eta > 700.0 ? -infinity : density_by_series(eta)(y);
   const Point point = at(eta);
   return (y > 0.0 ? y * point.log_rate - nu_ * log_factorial(y) : 0.0) - point.log_total;
 }
@@ -307,22 +321,28 @@ double ConwayMaxwell::cdf(double y, double eta) const {
   const Point point = at(std::max(eta, lowest));
   const double sd = std::sqrt(mean / point.slope[0]);
   if (last == infinity || last > mean + 1e3 * (sd + 1.0 / nu_ + 1.0)) return 1.0;
-  const bool left = last < mean, series = eta >= end_;
-  const double reach = 14.0 * sd + 20.0;
+  const bool left = last < mean;
+  // of responses above 0 in the region of the series
+  const Density density = eta >= end_ ? density_by_series(eta) : Density{};
+  const auto log_density_at = [&](double x) {
+    if (eta >= end_ && x > 0.0) return density(x);
+    return x * point.log_rate - nu_ * log_factorial_table(x) - point.log_total;
+  };
+  if (left && log_density_at(last) < no_number) return 0.0;
   double sum = 0.0, top = -infinity;
   const auto add = [&](double x, double weight) {
-    const double l = series && x > 0.0 ? density_by_series(x, eta)
-                                       : x * point.log_rate - nu_ * log_factorial_table(x) - point.log_total;
+    const double l = log_density_at(x);
     top = std::max(top, l);
     sum += weight * std::exp(l);
     return !(l < top + negligible && x > mean);
   };
-  if (left) {
-    for_integers(std::max(0.0, std::floor(std::min(mean, last) - reach)), last + 1.0, 0.5 * sd, add);
-    return std::min(1.0, sum);
+  if (!left) {
+    for_integers(last + 1.0, infinity, block_sds * sd, add);
+    return std::max(0.0, 1.0 - sum);
   }
-  for_integers(last + 1.0, infinity, 0.5 * sd, add);
-  return std::max(0.0, 1.0 - sum);
+  const double begin = std::max(0.0, std::floor(last - 14.0 * sd - 20.0));
+  for_integers(begin, last + 1.0, block_sds * sd, add);
+  return std::min(1.0, sum);
 }
 
 }  // namespace galvi

@@ -38,7 +38,7 @@ class ConwayMaxwell {
   double width() const;
 
  private:
-  static constexpr int degree = 17, terms = 7;
+  static constexpr int degree = 14, terms = 7;
   static constexpr double most_tabulated = 8.0, lowest = -37.0;
   struct Cell {
     double coefficient[degree + 1][8];  // Chebyshev's, of the numbers of a Point
@@ -49,9 +49,13 @@ class ConwayMaxwell {
   Point by_sums(double eta, double& guess) const;
   double first_guess(double eta) const;
   const Cell& cell(Index k) const;
-  /// log p(x) in the region of the series, where terms of log lambda and log Z cancel; x may be any positive number.
-  double density_by_series(double x, double eta) const;
-  /// b = nu lambda^(1/nu), in units of nu times the mean.
+  /// log p(x) in the region of the series, where terms of log lambda and log Z cancel.   x: any positive number
+  struct Density {
+    double nu, M, excess, b, rest;  // M: nu times the mean, b = M + excess, rest = log Z - b
+    double operator()(double x) const;
+  };
+  Density density_by_series(double eta) const;
+  /// log of b = nu lambda^(1 / nu) over nu times the mean.
   double log_b_share(double eta) const;
 
   double nu_, end_;         // of the table, where the series begins

@@ -15,7 +15,7 @@ namespace galvi {
 class CumulativeLogit final : public CumulativeResponse<Composed> {
  public:
   explicit CumulativeLogit(const LikelihoodSpec& spec, const char* name = "thresholds")
-      : CumulativeResponse<Composed>(spec, name, logistic(), log_sigmoid()) {
+      : CumulativeResponse<Composed>(Thresholds(spec, true, name), logistic(), log_sigmoid()) {
     prepare_thresholds();
   }
 

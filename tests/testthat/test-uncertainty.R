@@ -5,7 +5,8 @@
 honest <- list(least = 0.98, copies = 0.02, information = 0.03, hurdle = 0.03, algebra = 1e-6, linear = 0.005)
 
 # Several parts, each with a predictor: their posteriors are wide, so these fits say less and take longer.
-slow_cases <- c("student sigma nu", "zero_inflated_negbinomial shape zi", "hurdle_negbinomial shape hu")
+# compois() makes a table for each value of nu.
+slow_cases <- c("student sigma nu", "zero_inflated_negbinomial shape zi", "hurdle_negbinomial shape hu", "compois")
 with_classes <- c("categorical", "stick_breaking")
 main_cases <- function() setdiff(uncertainty_cases(), slow_cases)
 # a few of each kind: K > 1, parameters, both, neither
