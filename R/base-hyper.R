@@ -15,8 +15,8 @@ new_registry <- function(typed = new_typed()) {
   # may share `learned` and the range. guessed: is it a lengthscale, or what stands for one, whose start is a guess from
   # the inputs? The core then tries shorter ones first. limited: do ends of its range stand for limits of the model, such
   # as a variance of zero? family: other names of a family's parameter, NULL for terms; sd: is it a
-  # standard deviation, although it is not called so? signed: may it have any sign? weak: the prior that its posterior has where none is typed; NULL
-  # for that of weak_priors().
+  # standard deviation, although it is not called so? signed: may it have any sign? weak: the prior that its posterior
+  # has where none is typed; NULL for that of weak_priors().
   add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner, guessed = FALSE,
                   limited = FALSE, family = NULL, sd = FALSE, weak = NULL, signed = startsWith(parameter, "loading[")) {
     size <- length(value$value)
@@ -300,8 +300,8 @@ signed_entry <- function(value, shown, standing) {
   ))
 }
 
-# A number of any sign, a variance, a standard deviation or another positive number? Variances are called so; an sd may also be a
-# scale.
+# A number of any sign, a variance, a standard deviation or another positive number? Variances are called so; an sd may
+# also be a scale.
 quantity_of <- function(parameter, sd, signed) {
   if (signed) return("signed")
   if (sd || grepl("^sd(\\.|$)", parameter)) "sd" else if (grepl("(^|\\.)variance(\\[|$)",

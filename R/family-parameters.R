@@ -252,8 +252,8 @@ sd_start <- function(y, weights) {
   list(start = sd / sqrt(2), lower = 1e-4 * sd, upper = 1e2 * sd)
 }
 
-# With delta = alpha / sqrt(1 + alpha^2) and m = delta sqrt(2 / pi) the skewness is (4 - pi) / 2 (m^2 / (1 - m^2))^1.5. The
-# slope of the likelihood vanishes at alpha = 0.
+# With delta = alpha / sqrt(1 + alpha^2) and m = delta sqrt(2 / pi) the skewness is (4 - pi) / 2 (m^2 / (1 -
+# m^2))^1.5. The slope of the likelihood vanishes at alpha = 0.
 skewness_start <- function(y, weights) {
   skewness <- weighted_skewness(y, weights)
   ratio <- (2 * clamp(abs(skewness), 0.05, 0.9) / (4 - pi))^(2 / 3)

@@ -98,8 +98,8 @@ fraction_response <- function(y, weights, name, levels, family) {
   bad <- which(y == 0 | y == 1)
   if (length(bad)) {
     response_error(name, sprintf(
-      "%s; %s. With zeros and ones use ordbeta(), or move them inside, as in (%s * (n - 1) + 0.5) / n with n = %d", range, found_in_rows(y, bad), name,
-      length(y)
+      "%s; %s. With zeros and ones use ordbeta(), or move them inside, as in (%s * (n - 1) + 0.5) / n with n = %d", range,
+      found_in_rows(y, bad), name, length(y)
     ))
   }
   list(y = y)

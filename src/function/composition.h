@@ -11,7 +11,8 @@ namespace galvi {
 /// log p(y | eta) = constant + linear eta_0 + quadratic (eta_0 - centre)^2
 ///                  + sum_j weight_j f_j(coefficient_j eta_{latent_j} + shift_j),
 /// with f_j the likelihood's standard function or, in parts that are `exponential`, log_gumbel(), whose mean
-/// has a closed form. Only means that are taken inside of others have a quadratic term. signed_weights() says whether weights may be negative.
+/// has a closed form. Only means that are taken inside of others have a quadratic term. signed_weights() says
+/// whether weights may be negative.
 struct Composition {
   struct Part {
     Index latent;

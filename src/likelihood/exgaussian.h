@@ -14,8 +14,8 @@
 
 namespace galvi {
 
-/// y = eta - beta + sigma Z + beta E, Z standard normal and E exponential of mean 1, so that eta is the mean. With r = y -
-/// eta + beta and u = r / sigma - sigma / beta
+/// y = eta - beta + sigma Z + beta E, Z standard normal and E exponential of mean 1, so that eta is the mean.
+/// With r = y - eta + beta and u = r / sigma - sigma / beta
 ///   log p(y | eta) = -log beta + sigma^2 / (2 beta^2) - r / beta + log Phi(u).
 class ExGaussian final : public IdentityLink {
  public:
@@ -42,11 +42,11 @@ class ExGaussian final : public IdentityLink {
   template <class Log>
   static void with_parameters(const PreparedRows& rows, const ConstMatrixRef& eta, const RowArray& sigma,
                               const RowArray& beta, const Log& log_beta, ArrayRef out) {
-    constexpr double cancels = 30.0;
+    constexpr double cancels = 100.0;
     const RowArray r = (rows.data.y - eta.col(0)).array() + beta, ratio = sigma / beta;
     RowArray tail = r / sigma - ratio;
     for (Index n = 0; n < rows.size(); ++n)
-      if (!(tail[n] > -cancels && ratio[n] < cancels)) tail[n] = std::numeric_limits<double>::quiet_NaN();
+      if (!(ratio[n] < cancels)) tail[n] = std::numeric_limits<double>::quiet_NaN();
     log_normal_cdf_each(tail);
     out = 0.5 * ratio.square() - r / beta - log_beta + tail;
   }

@@ -1,5 +1,5 @@
-// A response with normal noise and an exponential delay, whose log standard deviation, and log mean delay, have linear
-// predictors of their own.
+// A response with normal noise and an exponential delay, whose log standard deviation, and log mean delay,
+// have linear predictors of their own.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,9 @@ class ExGaussianLogSigma final : public LogParameter<ExGaussian> {
     const double beta = prototype_.beta();
     ExGaussian::with_parameters(rows, eta, sigma, RowArray::Constant(rows.size(), beta), std::log(beta), out);
   }
-  // At s + i t, u is at a zero z of Phi for r = z sigma exp(i t) + sigma^2 / beta exp(2 i t), which is real for small t
-  // where sigma / beta is large. There r is about sigma^2 / beta, so that the residual limits sigma.
+  // At s + i t, u is at a zero z of Phi for r = z sigma exp(i t) + sigma^2 / beta exp(2 i t), which is real
+  // for small t where sigma / beta is large. There r is about sigma^2 / beta, so that the residual limits
+  // sigma.
   Nesting nesting(const Datum& datum, const double* mean, const double* variance) const override {
     const double beta = prototype_.beta();
     const ResidualReach residual(datum.y, mean[0], variance[0]);
@@ -60,8 +61,9 @@ class ExGaussianLogSigmaLogBeta final : public PredictedParameter {
     exp_each(beta);
     ExGaussian::with_parameters(rows, eta, sigma, beta, log_beta, out);
   }
-  // At log beta + i t, u is at a zero z of Phi for y - eta_1 = z sigma - beta exp(i t) + sigma^2 / beta exp(-i t), which is
-  // real for small t where beta / sigma or sigma / beta is large, and eta_1 then far from y.
+  // At log beta + i t, u is at a zero z of Phi for y - eta_1 = z sigma - beta exp(i t) + sigma^2 / beta
+  // exp(-i t), which is real for small t where beta / sigma or sigma / beta is large, and eta_1 then far from
+  // y.
   Nesting nesting(const Datum& datum, const double* mean, const double* variance) const override {
     const ScaleReach sigma(mean[1], variance[1]), beta(mean[2], variance[2]);
     const ResidualReach residual(datum.y, mean[0], variance[0]);

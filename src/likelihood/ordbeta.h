@@ -9,8 +9,9 @@
 
 namespace galvi {
 
-/// With the cuts a < b, P(y = 0) = 1 / (1 + exp(eta - a)), P(y = 1) = 1 / (1 + exp(b - eta)), and otherwise y is beta
-/// with mean 1 / (1 + exp(-eta)): Kubinec's ordered beta regression. Beta: of a known or a learned precision.
+/// With the cuts a < b, P(y = 0) = 1 / (1 + exp(eta - a)), P(y = 1) = 1 / (1 + exp(b - eta)), and otherwise y
+/// is beta with mean 1 / (1 + exp(-eta)): Kubinec's ordered beta regression. Beta: of a known or a learned
+/// precision.
 template <class Inside>
 class OrderedBeta : public Likelihood {
  public:

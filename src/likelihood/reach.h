@@ -1,4 +1,5 @@
-// How near to the real line functions of a predicted parameter are singular, where log Phi is part of a log density.
+// How near to the real line functions of a predicted parameter are singular, where log Phi is part of a log
+// density.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +9,9 @@
 
 namespace galvi {
 
-/// The row's residual y - eta_1 under eta_1 ~ N(mean, variance), of which a mean of log Phi is taken first. That mean has
-/// no singularities, but grows where those of log Phi move by more than a few sds across the real line of eta_1.
+/// The row's residual y - eta_1 under eta_1 ~ N(mean, variance), of which a mean of log Phi is taken first.
+/// That mean has no singularities, but grows where those of log Phi move by more than a few sds across the
+/// real line of eta_1.
 struct ResidualReach {
   double most, free;
   ResidualReach(double y, double mean, double variance) {
@@ -31,8 +33,9 @@ struct ScaleReach {
   }
 };
 
-/// The nearest zeros of Phi are at 1.916 +- 2.816i; those further out approach the diagonal. The angle, seen from the real
-/// line, of something `height` above it at the distance `length`, at most that of zeros far out.
+/// The nearest zeros of Phi are at 1.916 +- 2.816i; those further out approach the diagonal. The angle, seen
+/// from the real line, of something `height` above it at the distance `length`, at most that of zeros far
+/// out.
 constexpr double phi_zero_re = 1.916, phi_zero_im = 2.816;
 inline double phi_zero_angle(double height, double length) {
   constexpr double of_others = 0.75, least = 0.02;

@@ -16,9 +16,9 @@
 
 namespace galvi {
 
-/// The skew normal distribution of mean 0 and sd 1, of which alpha determines the skewness: (Z + shift) / scale, where Z
-/// has the density 2 phi(z) Phi(alpha z), mean shift = delta sqrt(2 / pi) and variance scale^2 = 1 - shift^2, delta =
-/// alpha / sqrt(1 + alpha^2).
+/// The skew normal distribution of mean 0 and sd 1, of which alpha determines the skewness: (Z + shift) /
+/// scale, where Z has the density 2 phi(z) Phi(alpha z), mean shift = delta sqrt(2 / pi) and variance scale^2
+/// = 1 - shift^2, delta = alpha / sqrt(1 + alpha^2).
 struct SkewShape {
   static constexpr double sqrt_2_by_pi = 0.79788456080286535588;
   explicit SkewShape(double alpha)
@@ -36,8 +36,8 @@ struct SkewShape {
   }
 };
 
-/// y = eta + sigma times that variable, so that eta is the mean and sigma the sd. With omega = sigma / scale and z = (y -
-/// eta) / omega + shift
+/// y = eta + sigma times that variable, so that eta is the mean and sigma the sd. With omega = sigma / scale
+/// and z = (y - eta) / omega + shift
 ///   log p(y | eta) = log 2 - log omega - z^2 / 2 - log(2 pi) / 2 + log Phi(alpha z).
 class SkewNormal final : public IdentityLink {
  public:

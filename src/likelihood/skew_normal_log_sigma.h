@@ -35,8 +35,8 @@ class SkewNormalLogSigma final : public LogParameter<SkewNormal> {
     log_normal_cdf_each(tail);
     out = log_2 - log_sqrt_2pi + std::log(shape.scale) - s - 0.5 * z.square() + tail;
   }
-  // At s + i t the argument of Phi is A exp(-i t) + alpha shift, where A is a residual times exp(-s): at a zero of Phi for a
-  // small t if both are large and of different signs.
+  // At s + i t the argument of Phi is A exp(-i t) + alpha shift, where A is a residual times exp(-s): at a
+  // zero of Phi for a small t if both are large and of different signs.
   Nesting nesting(const Datum&, const double*, const double*) const override {
     return {1, {angle(), 2.0}};
   }
@@ -66,7 +66,8 @@ class SkewNormalLogSigmaAlpha final : public PredictedParameter {
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     constexpr double log_2 = 0.69314718055994530942;
-    const auto alpha = eta.col(2).array();
+    constexpr double most = 1e100;  // its square is a number
+    const RowArray alpha = eta.col(2).array().max(-most).min(most);
     const RowArray s = eta.col(1).array().max(-700.0).min(700.0);
     const RowArray whole = 1.0 + alpha.square();
     const RowArray shift = SkewShape::sqrt_2_by_pi * alpha / whole.sqrt();
@@ -80,8 +81,8 @@ class SkewNormalLogSigmaAlpha final : public PredictedParameter {
     log_normal_cdf_each(tail);
     out = log_2 - log_sqrt_2pi + 0.5 * log_scale - s - 0.5 * z.square() + tail;
   }
-  // delta is singular where alpha is i. The zeros of Phi are at multiples of 1.9 + 2.8i, by the residual in sds, so that
-  // they leave a cone around the real line.
+  // delta is singular where alpha is i. The zeros of Phi are at multiples of 1.9 + 2.8i, by the residual in
+  // sds, so that they leave a cone around the real line.
   Nesting nesting(const Datum& datum, const double* mean, const double* variance) const override {
     constexpr double of_delta = 0.9, of_mean = 1.3, least = 1e-3;
     const double residual =

@@ -1,5 +1,5 @@
-// Proportions with zeros and ones of their own: linear predictors for the probability of either, and for that of a one
-// among them.
+// Proportions with zeros and ones of their own: linear predictors for the probability of either, and for that
+// of a one among them.
 #pragma once
 
 #include <cmath>
@@ -14,8 +14,8 @@
 
 namespace galvi {
 
-/// With P = 1 / (1 + exp(-zoi)) and C = 1 / (1 + exp(-coi)), of two linear predictors after those of the base, y is 1 with
-/// probability P C, 0 with probability P (1 - C), and otherwise follows the base on (0, 1).
+/// With P = 1 / (1 + exp(-zoi)) and C = 1 / (1 + exp(-coi)), of two linear predictors after those of the
+/// base, y is 1 with probability P C, 0 with probability P (1 - C), and otherwise follows the base on (0, 1).
 class ZeroOneInflated final : public Distributional {
  public:
   explicit ZeroOneInflated(std::shared_ptr<Likelihood> base, std::optional<double> known_coi = std::nullopt)

@@ -149,9 +149,9 @@ double last_of_variance(const PredictedParameter& form, double mean, double vari
   return predictive_log_mean(share, mean, variance, 1.0) - predictive_log_mean(share, mean, variance, -1.0);
 }
 
-/// The distribution of a response with zeros, and perhaps ones, of their own. As the posterior factorises it is a mixture
-/// of these, with the means of their probabilities as shares, and the prediction of the rest.   mean, variance: K, which
-/// must outlive it
+/// The distribution of a response with zeros, and perhaps ones, of their own. As the posterior factorises it
+/// is a mixture of these, with the means of their probabilities as shares, and the prediction of the rest.
+/// mean, variance: K, which must outlive it
 class ZeroPrediction {
  public:
   ZeroPrediction(const ZeroMixture& mixture, const double* mean, const double* variance)
@@ -169,8 +169,8 @@ class ZeroPrediction {
   }
 
   double mean(const Datum& row) const { return share() * rest_mean(row) + one(); }
-  // Of Q M + P C with P = 1 - Q, for independent Q, M and C, the mean of the variance given Q and the variance of the
-  // mean given Q:   E Q^2 Var M + E P^2 Var C + Var Q (E M - E C)^2
+  // Of Q M + P C with P = 1 - Q, for independent Q, M and C, the mean of the variance given Q and the
+  // variance of the mean given Q:   E Q^2 Var M + E P^2 Var C + Var Q (E M - E C)^2
   double mean_variance(const Datum& row) const {
     const double centre = rest_mean(row), spread = predictive_mean_variance(rest_, row, mean_, variance_);
     const double apart = centre - std::exp(log_ones_), own = std::exp(log_own_);

@@ -153,7 +153,9 @@ uncertainty_case <- function(case, n = 50, seed = 1) {
   type <- galvi:::family_types[[name]]
   d <- data.frame(x1 = rnorm(n), x2 = rnorm(n))
   eta <- with(d, cbind(0.5 + 0.6 * x1 - 0.4 * x2))
-  for (other in others) eta <- cbind(eta, if (other %in% c("zi", "hu", "zoi", "coi")) -0.7 + 0.5 * d$x1 else 0.3 + 0.4 * d$x1)
+  for (other in others) {
+    eta <- cbind(eta, if (other %in% c("zi", "hu", "zoi", "coi")) -0.7 + 0.5 * d$x1 else 0.3 + 0.4 * d$x1)
+  }
   set <- paste(others, collapse = " ")
   twin <- if (length(others)) likelihood_twins[[type$with_predictors[[set]][[1]]]] else default_twin(name)
   if (name %in% c("categorical", "stick_breaking")) eta <- cbind(eta, -eta, 0)[, seq_len(twin$latents)]

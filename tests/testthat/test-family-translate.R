@@ -33,6 +33,11 @@ test_that("families of brms are translated by name and link", {
     }
   }
   expect_translated(brms_family("acat", "logit", threshold = "flexible"), "acat", "logit")
+  expect_translated(brms_family("cumulative", "probit", threshold = "flexible"), "cumulative", "probit")
+  expect_translated(brms_family("exgaussian", "identity"), "exgaussian", "identity")
+  expect_translated(brms_family("skew_normal", "identity"), "skew_normal", "identity")
+  expect_translated(brms_family("zero_one_inflated_beta", "logit"), "zero_one_inflated_beta", "logit")
+  expect_translated(list(family = "ordbeta", link = "logit"), "ordbeta", "logit")
 })
 
 test_that("the reference of brms's categorical is kept", {

@@ -31,7 +31,7 @@ brute_force <- function(type, i, m, v) {
   axis <- function(k) {
     s <- sqrt(v[k])
     further <- if (is.null(plane_growth[[type]])) c(0, 0) else s * plane_growth[[type]][[k]]
-    step <- min(if (type %in% with_phi) 0.03 else 0.08, 0.35 / s)
+    step <- min(if (type %in% with_phi) 0.012 else 0.08, 0.35 / s)
     z <- seq(-10 - further[1], 10 + further[2], by = step)
     list(x = m[k] + s * z, weights = step * dnorm(z) * cbind(1, z / s, (z^2 - 1) / (2 * v[k])))
   }

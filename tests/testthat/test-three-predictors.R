@@ -61,18 +61,19 @@ given_third <- list(
 )
 
 test_that("expectations are means over the third predictor of those of the others", {
-  points <- list(c(0.4, -0.3, 0.2, 0.5, 0.2, 0.3), c(-1, 1, 2, 2, 1.5, 1), c(0, -2, 1, 0.01, 0.02, 0.001))
+  points <- list(c(0.4, -0.3, 0.2, 0.5, 0.2, 0.3), c(0, -2, 1, 0.01, 0.02, 0.001), c(-1, 1, 2, 2, 1.5, 1))
   for (type in names(given_third)) {
     spec <- likelihood_spec(given_third[[type]][[1]])
     value <- given_third[[type]][[2]]
     for (y in c(0.1, 4, -8)) {
-      for (x in points) {
+      # log Phi takes seconds where all three are wide
+      for (x in if (type == "student_log_scale_log_df") points else points[1:2]) {
         s <- sqrt(x[6])
         further <- if (type == "exgaussian_log_sigma_log_beta") 2 * s else s
         # in steps that are short near 0, where the skewness changes its sign
-        u <- seq(-1, 1, by = 0.004)
+        u <- seq(-1, 1, by = 0.01)
         z <- sinh(6 * u) / sinh(6) * (9.5 + further) - (if (type == "skew_normal_log_sigma_alpha") x[3] / s else 0)
-        w <- 0.004 * 6 * cosh(6 * u) / sinh(6) * (9.5 + further) * dnorm(z)
+        w <- 0.01 * 6 * cosh(6 * u) / sinh(6) * (9.5 + further) * dnorm(z)
         keep <- w > 1e-20
         z <- z[keep]
         w <- w[keep]

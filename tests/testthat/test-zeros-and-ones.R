@@ -91,7 +91,7 @@ test_that("distributions have their masses at both ends, and quantiles are the s
     mean <- sum(inside * plogis(t)) + all
     expect_close(at("mean"), mean, 1e-5)
     expect_close(at("variance"), sum(inside * plogis(t)^2) + all - mean^2, 1e-5)
-    p <- c(none / 2, none + 1e-6, 0.4, 0.6, 1 - all - 1e-6, 1 - all / 2)
+    p <- c(none / 2, none + (1 - all - none) * c(0.01, 0.3, 0.7, 0.95), 1 - all / 2)
     q <- at("quantile", p = p)
     expect_identical(q[c(1, 6)], c(0, 1))
     expect_close(at("cdf", q[2:5]), p[2:5], 1e-8)
