@@ -15,15 +15,15 @@ new_registry <- function(typed = new_typed()) {
   # may share `learned` and the range. guessed: is it a lengthscale, or what stands for one, whose start is a guess from
   # the inputs? The core then tries shorter ones first. limited: do ends of its range stand for limits of the model, such
   # as a variance of zero? family: other names of a family's parameter, NULL for terms; sd: is it a
-  # standard deviation, although it is not called so? weak: the prior that its posterior has where none is typed; NULL
-  # for that of weak_priors().
+  # standard deviation, although it is not called so? signed: may it have any sign? weak: the prior that its posterior
+  # has where none is typed; NULL for that of weak_priors().
   add <- function(owner, parameter, value, lower, upper, transform = "log", term = owner, guessed = FALSE,
-                  limited = FALSE, family = NULL, sd = FALSE, weak = NULL) {
+                  limited = FALSE, family = NULL, sd = FALSE, weak = NULL, signed = startsWith(parameter, "loading[")) {
     size <- length(value$value)
     if (size == 1L && is.null(dim(value$value))) {
       found <- typed$find(owner, parameter, term, family, value)
       if (!is.null(found)) {
-        value <- typed_entry(found, quantity_of(parameter, sd), transform, value)
+        value <- typed_entry(found, quantity_of(parameter, sd, signed), transform, value)
         guessed <- guessed && value$learned
         own <- if (grepl("variance", found$key)) parameter else sub("variance", "sd", parameter, fixed = TRUE)
         typed$record(
@@ -256,7 +256,7 @@ entry_element <- function(value, parameter) {
 typed_entry <- function(found, quantity, transform, standing) {
   shown <- sprintf("prior$%s", found$shown)
   value <- found$value
-  if (quantity == "loading") return(loading_entry(value, shown, standing))
+  if (quantity == "signed") return(signed_entry(value, shown, standing))
   if (transform != "log") {
     if (transform %in% c("logit", "atanh") && is.numeric(value)) value <- fixed(value)
     if (transform %in% c("logit", "atanh")) return(as_share(value, shown, transform))
@@ -282,8 +282,8 @@ typed_entry <- function(found, quantity, transform, standing) {
   entry
 }
 
-# Loadings may have any sign.
-loading_entry <- function(value, shown, standing) {
+# Numbers of any sign, such as loadings.
+signed_entry <- function(value, shown, standing) {
   if (is_normal(value) && is.numeric(value$sd) && is.finite(value$sd)) {
     return(list(value = standing$value, learned = standing$learned, prior = unclass(value)))
   }
@@ -292,15 +292,15 @@ loading_entry <- function(value, shown, standing) {
     return(list(value = as.numeric(value), learned = FALSE, prior = NULL))
   }
   stop_galvi("prior", sprintf(
-    "`%s` must be normal() with a number as sd, or a number that the loading is fixed at, not %s.", shown,
+    "`%s` must be normal() with a number as sd, or a number at which it is fixed, not %s.", shown,
     if (is_value(value)) format(value) else describe(value)
   ))
 }
 
-# A loading, a variance, a standard deviation or another positive number? Variances are called so; an sd may also be a
-# scale.
-quantity_of <- function(parameter, sd) {
-  if (startsWith(parameter, "loading[")) return("loading")
+# A number of any sign, a variance, a standard deviation or another positive number? Variances are called so; an sd may
+# also be a scale.
+quantity_of <- function(parameter, sd, signed) {
+  if (signed) return("signed")
   if (sd || grepl("^sd(\\.|$)", parameter)) "sd" else if (grepl("(^|\\.)variance(\\[|$)",
     parameter)) "variance" else "other"
 }

@@ -15,8 +15,22 @@ positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, s
   )
 }
 
-# Increasing numbers between the levels of an ordered response. start: function(response, family).
-in_order <- function(start) list(start = start, check = check_in_order, add = add_in_order)
+# One number of any sign, as positive(). transform: that of the core, in which it is learned; weak: the prior that its
+# posterior has where none is typed.
+signed <- function(range, transform, weak, default = NULL) {
+  list(range = range, transform = transform, weak = weak, default = default, check = check_signed, add = add_signed)
+}
+
+# Increasing numbers, such as those between the levels of an ordered response. start: function(response, family);
+# labels(response): their names.
+in_order <- function(start, labels = between_levels) {
+  list(start = start, labels = labels, check = check_in_order, add = add_in_order)
+}
+
+between_levels <- function(response) {
+  levels <- response$levels
+  paste(levels[-length(levels)], levels[-1L], sep = "|")
+}
 
 # ---- checks, when the family is made ----
 
@@ -24,6 +38,21 @@ check_positive <- function(parameter, value, name) {
   as_parameter(
     value, name, zero_ok = parameter$zero_ok, variance = parameter$variance, sd = parameter$sd, what = "family"
   )
+}
+
+check_signed <- function(parameter, value, name) signed_parameter(value, name)
+
+# What the user gave for such a number -> list(value, learned, prior); of a prior the value is NULL.
+signed_parameter <- function(x, name) {
+  if (is_normal(x) && is.numeric(x$sd) && is.finite(x$sd)) return(list(learned = TRUE, prior = unclass(x)))
+  value <- if (is_fixed(x) || is_learned(x)) x$value else x
+  if (is.numeric(value) && length(value) == 1L && is.finite(value)) {
+    return(list(value = as.numeric(value), learned = !is_fixed(x), prior = NULL))
+  }
+  stop_galvi("family", sprintf(
+    "`%s` must be a number to start from, fixed() of a number, or normal() with a number as sd, not %s.", name,
+    if (is_value(x)) format(x) else describe(x)
+  ))
 }
 
 check_in_order <- function(parameter, value, name) {
@@ -87,6 +116,18 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   )
 }
 
+add_signed <- function(parameter, name, family, response, registry, held) {
+  given <- family$parameters[[name]]
+  if (is.null(given) && held) given <- parameter$default
+  range <- parameter$range(response$modelled, row_counts(response$weights))
+  value <- signed_parameter(if (is.null(given)) range$start else given, name)
+  if (is.null(value$value)) value$value <- range$start
+  registry$add(
+    family$family, name, value, range$lower, range$upper, parameter$transform, family = character(),
+    weak = unclass(parameter$weak), signed = TRUE
+  )
+}
+
 # The prior that the posterior of noise has where none is typed: so wide that limits agree with those of lm() for ten
 # rows. NULL for other parameters.
 weak_noise <- function(start, parameter) {
@@ -96,17 +137,18 @@ weak_noise <- function(start, parameter) {
 # The first number has no constraint; the others are learned as distances from the previous one, so they stay ordered.
 add_in_order <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
-  levels <- response$levels
-  count <- length(levels) - 1L
+  labels <- parameter$labels(response)
+  count <- length(labels)
   values <- if (is.null(given)) parameter$start(response, family) else plain_numbers(given)
   if (length(values) != count) {
+    levels <- response$levels
     stop_galvi("family", sprintf(
-      "`%s` of the %s family must be %d number%s for the %d levels of the response (%s), not %d.", name,
-      family$family, count, if (count > 1L) "s" else "", length(levels), quote_names(levels, "\"", 6L),
-      length(values)
+      "`%s` of the %s family must be %d number%s%s, not %d.", name, family$family, count, if (count > 1L) "s" else "",
+      if (length(levels)) {
+        sprintf(" for the %d levels of the response (%s)", length(levels), quote_names(levels, "\"", 6L))
+      } else "", length(values)
     ))
   }
-  labels <- paste(levels[-length(levels)], levels[-1L], sep = "|")
   vapply(seq_len(count), function(j) {
     value <- list(value = values[j], learned = !is_fixed(given), prior = NULL)
     if (j == 1L) return(registry$add(family$family, labels[j], value, -1e3, 1e3, "identity", family = name))
@@ -157,6 +199,36 @@ noise_variance <- function(y, weights) {
 spread_start <- function(y, weights) {
   spread <- robust_spread(y, weights)
   list(start = spread / sqrt(2), lower = 1e-4 * spread, upper = 1e2 * spread)
+}
+
+# Half of the variance is attributed to the noise, which is as skewed as the response, but at least a little and not
+# more than possible: beta^3 is half the third moment, and sigma^2 the variance without beta^2.
+exgaussian_start <- function(y, weights) {
+  skewness <- clamp(weighted_skewness(y, weights), 0.1, 1.6)
+  sd <- sqrt(response_variance(y, weights) / 2)
+  beta <- sd * (skewness / 2)^(1 / 3)
+  around <- function(start) list(start = start, lower = 1e-4 * sd, upper = 1e2 * sd)
+  list(sigma = around(sqrt(sd^2 - beta^2)), beta = around(beta))
+}
+
+sd_start <- function(y, weights) {
+  sd <- sqrt(response_variance(y, weights))
+  list(start = sd / sqrt(2), lower = 1e-4 * sd, upper = 1e2 * sd)
+}
+
+# With delta = alpha / sqrt(1 + alpha^2) and m = delta sqrt(2 / pi) the skewness is (4 - pi) / 2 (m^2 / (1 -
+# m^2))^1.5. The slope of the likelihood vanishes at alpha = 0.
+skewness_start <- function(y, weights) {
+  skewness <- weighted_skewness(y, weights)
+  ratio <- (2 * clamp(abs(skewness), 0.05, 0.9) / (4 - pi))^(2 / 3)
+  delta <- sqrt(pi / 2 * ratio / (1 + ratio))
+  alpha <- if (skewness < 0) -delta else delta
+  list(start = alpha / sqrt(1 - delta^2), lower = -50, upper = 50)
+}
+
+weighted_skewness <- function(y, weights) {
+  v <- weighted_variance(y, weights)
+  if (v > 0) weighted_mean(((y - weighted_mean(y, weights)) / sqrt(v))^3, weights) else 0
 }
 
 df_start <- function(y, weights) list(start = 4, lower = 0.1, upper = 1e3)
@@ -217,6 +289,12 @@ precision_start <- function(y, weights) {
   list(start = clamp(mean * (1 - mean) / noise - 1, 0.5, 1e3), lower = 1e-3, upper = 1e6)
 }
 
+# From the proportions between 0 and 1.
+inner_precision_start <- function(y, weights) {
+  inside <- y > 0 & y < 1
+  if (any(inside)) precision_start(y[inside], weights[inside]) else list(start = 1, lower = 1e-3, upper = 1e6)
+}
+
 # y: proportions; the numbers of trials are not known here.
 binomial_precision_start <- function(y, weights) list(start = 10, lower = 1e-3, upper = 1e6)
 
@@ -231,6 +309,12 @@ clamp <- function(x, lower, upper) min(max(x, lower), upper)
 threshold_starts <- function(response, family) {
   rows <- class_weights(response$y, response$levels, response$weights)
   family$linkfun(cumsum(rows)[-length(rows)] / sum(rows))
+}
+
+# The cuts for which a model without terms gives the observed shares of zeros and ones, a little of each assumed.
+cut_starts <- function(response, family) {
+  share <- function(end) (sum(response$weights[response$y == end]) + 0.5) / (sum(response$weights) + 1.5)
+  stats::qlogis(c(share(0), 1 - share(1)))
 }
 
 # ---- options ----

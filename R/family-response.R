@@ -92,10 +92,16 @@ fraction_response <- function(y, weights, name, levels, family) {
   bad <- which(y == 0 | y == 1)
   if (length(bad)) {
     response_error(name, sprintf(
-      "%s; %s. Move it inside, as in (%s * (n - 1) + 0.5) / n with n = %d", range, found_in_rows(y, bad), name,
-      length(y)
+      "%s; %s. With zeros and ones use ordbeta(), or move them inside, as in (%s * (n - 1) + 0.5) / n with n = %d", range,
+      found_in_rows(y, bad), name, length(y)
     ))
   }
+  list(y = y)
+}
+
+unit_response <- function(y, weights, name, levels, family) {
+  y <- check_numbers(y, name, family)
+  check_response(y, y >= 0 & y <= 1, name, paste("must be between 0 and 1 for", the_family(family)))
   list(y = y)
 }
 

@@ -111,6 +111,8 @@ family_translations <- list(
   list(pattern = "^cumulative$", family = "cumulative", carry = carry_flexible),
   list(pattern = "^scaled t|^scat$|^student$|^t$", family = "student", carry = carry_student),
   list(pattern = "^beta regression|^beta$|^betar$", family = "beta_family", carry = carry_precision),
+  list(pattern = "^exgaussian$|^exgauss$|^exGAUS$", family = "exgaussian"),
+  list(pattern = "^skew.?normal$", family = "skew_normal"),
   list(pattern = "^categorical$", family = "categorical", carry = function(x) list(refcat = x$refcat)),
   # its classes are 0, 1, ..., and 0 is the reference
   list(pattern = "^normal$|^NO$|^gaussianff$|^uninormal$", family = "gaussian", link = "identity"),
@@ -125,6 +127,8 @@ family_translations <- list(
   # brms: a matrix of counts, the first class the reference
   list(pattern = "^multinomial$", family = "categorical", link = "logit",
     carry = function(x) list(refcat = x$refcat)),
+  list(pattern = "^ordbeta$|^ord_beta_reg$", family = "ordbeta"),
+  list(pattern = "^zero_one_inflated_beta$", family = "zero_one_inflated_beta"),
   list(pattern = "^gamma$", family = "Gamma"),
   list(pattern = "^exponential$", family = "exponential"),
   list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
@@ -141,19 +145,16 @@ refused_families <- c(
   "^gaulss$" = "its standard deviation has a formula, so write list(y ~ x, sigma ~ x) and use gaussian()",
   "^nbinom1$" = "its variance is a multiple of the mean; use negbinomial(), whose variance is mean + mean^2 / size",
   "^neg_?binomial_?1$|^NBII$" = "its variance is a multiple of the mean; use negbinomial()",
-  "^skew.?normal$|^exgaussian$|^gen_extreme|^sst$|^SN1?$" =
+  "^gen_extreme|^sst$|^SN1?$" =
     "galvi does not have its likelihood; use student() for outliers, or custom_family()",
   "^shifted_lognormal$|^wiener$" = "galvi does not have its likelihood; use lognormal()",
-  "^ordbeta$|^zero_inflated_beta|^zi_beta" = paste(
-    "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n"
-  ),
+  "^zero_inflated_beta|^zi_beta" =
+    "use zero_one_inflated_beta(), or ordbeta(), which has one linear predictor for zeros and the mean",
   "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\") for y > 0",
   "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
   "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
   "^hurdle_|^truncated" = "galvi does not have its likelihood; use hurdle()",
   "^com_?poisson|^compois|^genpois" = "galvi does not have its likelihood; use negbinomial()",
-  "^zero_one_inflated" =
-    "galvi has no proportions with zeros and ones; use beta_family() after (y * (n - 1) + 0.5) / n",
   "^sratio$|^cratio$|^acat$" = "galvi does not have its likelihood; use cumulative()",
   "^dirichlet" = "galvi does not have its likelihood"
 )

@@ -82,7 +82,7 @@ zero_families <- function() {
 # values, see parameter(). with_predictors: the core's likelihood for each set of them that may, named by the set;
 # censored_with: that of survival objects. no_predictor: parameters that cannot have one although users may expect it,
 # and why.
-# point: a response with positive probability in an otherwise continuous distribution.
+# point: the responses with positive probability in an otherwise continuous distribution.
 # censored: as links, the core's likelihoods for survival objects; empty where these are refused.
 # The entry of a custom family is made by custom_type() and has functions(y), the R functions of its likelihood.
 family_types <- lapply(c(list(
@@ -121,6 +121,26 @@ family_types <- lapply(c(list(
     constants = function(levels, family) family$options["quantile"],
     scale = robust_scale, robust = TRUE, location = "quantile",
     sigma = function(parameters) parameters$scale
+  ),
+  exgaussian = list(
+    links = c(identity = "exgaussian"), response = number_response, example = c(0, 1, 1),
+    parameters = list(
+      sigma = positive(function(y, weights) exgaussian_start(y, weights)$sigma, default = 1, sd = TRUE),
+      beta = positive(function(y, weights) exgaussian_start(y, weights)$beta, default = 1, sd = TRUE)
+    ),
+    sigma = function(parameters) parameters$sigma,
+    dpars = list(sigma = parameter("log", "sigma"), beta = parameter("log", "beta")),
+    with_predictors = c(sigma = "exgaussian_log_sigma", `sigma beta` = "exgaussian_log_sigma_log_beta")
+  ),
+  skew_normal = list(
+    links = c(identity = "skew_normal"), response = number_response, example = c(0, 1, 1),
+    parameters = list(
+      sigma = positive(sd_start, default = 1, sd = TRUE),
+      alpha = signed(skewness_start, "cubed", weak = new_value("normal", mean = 0, sd = 10), default = 1)
+    ),
+    sigma = function(parameters) parameters$sigma,
+    dpars = list(sigma = parameter("log", "sigma"), alpha = parameter("identity", "alpha")),
+    with_predictors = c(sigma = "skew_normal_log_sigma", `sigma alpha` = "skew_normal_log_sigma_alpha")
   ),
   von_mises = list(
     links = c(identity = "von_mises"), response = angle_response, example = c(0, 1, -1),
@@ -198,6 +218,22 @@ family_types <- lapply(c(list(
     parameters = list(precision = positive(precision_start, default = 1, also = "phi")),
     dpars = list(phi = parameter("log", "precision")),
     with_predictors = c(phi = "beta_log_precision")
+  ),
+  ordbeta = list(
+    links = c(logit = "ordbeta"), response = unit_response, example = c(0, 0.5, 1),
+    parameters = list(
+      cuts = in_order(cut_starts, labels = function(response) c("cutzero", "cutone")),
+      phi = positive(inner_precision_start, default = 1)
+    ), point = c(0, 1),
+    dpars = list(phi = parameter("log", "phi")), with_predictors = c(phi = "ordbeta_log_phi")
+  ),
+  zero_one_inflated_beta = list(
+    links = c(logit = "zero_one_inflated_beta"), response = unit_response, example = c(0, 0.5, 1),
+    parameters = list(phi = positive(inner_precision_start, default = 1)), point = c(0, 1),
+    dpars = list(
+      phi = parameter("log", "phi"), zoi = parameter("logit", always = TRUE), coi = parameter("logit", always = TRUE)
+    ),
+    with_predictors = c(`zoi coi` = "zero_one_inflated_beta", `phi zoi coi` = "zero_one_inflated_beta_log_phi")
   ),
   beta_binomial = list(
     links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1),
@@ -296,6 +332,18 @@ asymmetric_laplace <- function(quantile = 0.5, scale = 1) {
 
 #' @rdname galvi_family
 #' @export
+exgaussian <- function(sigma = 1, beta = 1) {
+  own_family("exgaussian", sigma = if (!missing(sigma)) sigma, beta = if (!missing(beta)) beta)
+}
+
+#' @rdname galvi_family
+#' @export
+skew_normal <- function(sigma = 1, alpha = 1) {
+  own_family("skew_normal", sigma = if (!missing(sigma)) sigma, alpha = if (!missing(alpha)) alpha)
+}
+
+#' @rdname galvi_family
+#' @export
 von_mises <- function(kappa = 1) own_family("von_mises", kappa = if (!missing(kappa)) kappa)
 
 #' @rdname galvi_family
@@ -321,6 +369,14 @@ exponential <- function() own_family("exponential")
 beta_family <- function(precision = 1) {
   own_family("beta_family", precision = if (!missing(precision)) precision)
 }
+
+#' @rdname galvi_family
+#' @export
+ordbeta <- function(phi = 1, cuts = NULL) own_family("ordbeta", phi = if (!missing(phi)) phi, cuts = cuts)
+
+#' @rdname galvi_family
+#' @export
+zero_one_inflated_beta <- function(phi = 1) own_family("zero_one_inflated_beta", phi = if (!missing(phi)) phi)
 
 #' @rdname galvi_family
 #' @export

@@ -18,6 +18,8 @@
 #' | `student` | identity | with outliers | eta + scale * t(df) | `df` (fixed at 4), `scale` |
 #' | `laplace` | identity | with outliers | median eta | `scale` = mean absolute deviation |
 #' | `asymmetric_laplace` | identity | any number | eta is the `quantile` of y | `scale` |
+#' | `exgaussian` | identity | any number, as reaction times | mean eta, normal noise plus an exponential delay | `sigma`, `beta` |
+#' | `skew_normal` | identity | any number, skewed | mean eta, standard deviation `sigma` | `sigma`, `alpha` |
 #' | `stochastic_volatility` | log | noise around 0 | mean 0, variance exp(eta) | |
 #' | `von_mises` | identity | angles in radians, from -pi to pi | mean direction eta | `kappa` |
 #' | *Counts and successes* | | | | |
@@ -38,6 +40,8 @@
 #' | `lognormal` | log | positive, censored | median exp(eta) | `sigma` |
 #' | *Proportions* | | | | |
 #' | `beta_family` | logit | between 0 and 1 | mean m = logistic(eta) | `precision` |
+#' | `ordbeta` | logit | from 0 to 1, with zeros and ones | `beta_family` between two `cuts` of eta, 0 below, 1 above | `phi`, `cuts` |
+#' | `zero_one_inflated_beta` | logit | from 0 to 1, with zeros and ones | 0 or 1 with probability `zoi`, else `beta_family` | `phi`, `zoi`, `coi` |
 #' | *Classes* | | | | |
 #' | `cumulative` | logit, probit | ordered classes | P(y <= k) = F(threshold_k - eta) | `thresholds` |
 #' | `categorical` | logit | classes, or counts of them | P(y = c) proportional to exp(eta_c) | |
@@ -52,6 +56,7 @@
 #'   the estimate.
 #' * `beta_family`: numbers above 0 and below 1. With n observations `(y * (n - 1) + 0.5) / n` moves zeros and ones
 #'   inside.
+#' * `ordbeta`, `zero_one_inflated_beta`: numbers from 0 to 1.
 #' * `stochastic_volatility`: numbers, not all of them 0.
 #' * `cumulative`: an ordered factor, or whole numbers in their order. Two levels suffice.
 #' * `categorical`, `stick_breaking`: a factor, character or logical vector, or whole numbers. `categorical` also takes
@@ -68,13 +73,13 @@
 #' and a prior such as [log_normal()] makes the estimate a posterior mode:
 #' `galvi_family("gaussian", variance = fixed(0.25))`, `negbinomial(size = log_normal(0, 1))`. The degrees of freedom of
 #' `student` are fixed at 4 unless you give a number or a prior. `variance = fixed(0)` is interpolation without noise.
-#' `quantile` and `power` are fixed numbers.
+#' `quantile` and `power` are fixed numbers. `alpha` of `skew_normal` may have any sign and takes `normal()` as its prior.
 #'
 #' With `hyper = "fixed"` in [galvi()], a parameter that is not given has the value shown under Usage; `variance`,
 #' `shape` of `Gamma`, `dispersion` and `thresholds` have their starting values.
 #'
-#' Many of these parameters can have a linear predictor of their own, see [distributional]. `zi` and `hu` always have
-#' one; without a formula it is an intercept.
+#' Many of these parameters can have a linear predictor of their own, see [distributional]. `zi`, `hu`, `zoi` and `coi`
+#' always have one; without a formula it is an intercept.
 #'
 #' @section Several classes:
 #' `categorical` and `stick_breaking` have several linear predictors for each observation, and each has its own copy of
@@ -95,8 +100,14 @@
 #' `cumulative.low|medium`. Posterior standard deviations of the coefficients include the uncertainty of the thresholds
 #' (see [coef()][coef.galvi]), except in models with [gp()] terms or fields.
 #'
+#' @section Zeros and ones among proportions:
+#' In Kubinec's ordered beta regression, `ordbeta`, one linear predictor explains the mean, the zeros and the ones: y is 0
+#' with probability logistic(cutzero - eta), 1 with probability logistic(eta - cutone), and otherwise has the density of
+#' `beta_family` with mean logistic(eta). In `zero_one_inflated_beta` they have predictors of their own: y is 0 or 1 with
+#' probability `zoi`, and then 1 with probability `coi`. These are the families of glmmTMB and of brms.
+#'
 #' @section Several maxima:
-#' `student`, `beta_family`, `beta_binomial` and `inverse.gaussian` are not log-concave, so the bound may have several
+#' `student`, `beta_family`, `ordbeta`, `zero_one_inflated_beta`, `beta_binomial` and `inverse.gaussian` are not log-concave, so the bound may have several
 #' maxima. The same holds for most models with several predictors, see [distributional]. `summary(fit)` says whether
 #' the bound is certified to be at its maximum.
 #'
@@ -126,8 +137,14 @@
 #' @param size Size of the negative binomial distribution, positive: the smaller, the more overdispersion.
 #' @param precision Precision, positive: with mean m, the variance of `beta_family` is m (1 - m) / (1 + precision), that
 #'   of n trials of `beta_binomial` n m (1 - m) (1 + (n - 1) / (1 + precision)).
+#' @param phi Precision of the responses between 0 and 1, as `precision`.
+#' @param cuts NULL for cuts estimated from the data; two increasing numbers as starting values, or [fixed()] of these.
 #' @param dispersion Dispersion, positive: with mean m, the variance of `tweedie` is dispersion m^power.
 #' @param power Power of the mean in the variance of `tweedie`, above 1 and below 2. Fixed.
+#' @param sigma Standard deviation, positive: of `exgaussian` that of its normal part, of `skew_normal` that of y.
+#' @param beta Mean of the exponential part of `exgaussian`, positive. eta is the mean of y, so that the normal part has
+#'   the mean eta - beta, and the variance of y is sigma^2 + beta^2.
+#' @param alpha Skewness parameter of `skew_normal`: 0 for the normal distribution, positive for a long right tail.
 #' @param quantile Which quantile of y is modelled: its probability, above 0 and below 1. Fixed.
 #' @param kappa Concentration of `von_mises`, positive: near 0 angles are uniform, and for large values their standard
 #'   deviation is about 1 / sqrt(kappa).
@@ -148,6 +165,9 @@
 #'
 #' Khan, M. E., Aravkin, A. Y., Friedlander, M. P. and Seeger, M. (2013). Fast dual variational inference for
 #' non-conjugate latent Gaussian models. *International Conference on Machine Learning*, PMLR 28(3), 951-959.
+#'
+#' Kubinec, R. (2023). Ordered beta regression: a parsimonious, well-fitting model for continuous data with lower and
+#' upper bounds. *Political Analysis* 31, 519-536.
 #'
 #' Mardia, K. V. and Jupp, P. E. (2000). *Directional Statistics*. Wiley.
 #'
@@ -345,17 +365,21 @@ refuse_link <- function(name, link, links) {
 #' | `student` | `sigma`, the scale; `nu`, the degrees of freedom | log |
 #' | `laplace` | `sigma`, the scale | log |
 #' | `lognormal` | `sigma`, the standard deviation of log(y) | log |
+#' | `exgaussian` | `sigma`, the standard deviation of the normal part; `beta`, the mean of the exponential part | log |
+#' | `skew_normal` | `sigma`, the standard deviation | log |
+#' | `skew_normal` | `alpha`, the skewness parameter | identity |
 #' | `negbinomial` | `shape`, the size | log |
 #' | `Gamma`, `loglogistic`, `weibull(form = "ph")` | `shape` | log |
 #' | `inverse.gaussian` | `phi`, the inverse of the dispersion | log |
 #' | `tweedie` | `phi`, the dispersion | log |
-#' | `beta_family`, `beta_binomial` | `phi`, the precision | log |
+#' | `beta_family`, `beta_binomial`, `ordbeta`, `zero_one_inflated_beta` | `phi`, the precision | log |
+#' | `zero_one_inflated_beta` | `zoi`, the probability of 0 or 1; `coi`, that of 1 among these | logit |
 #' | `zero_inflated` | `zi`, the probability of an excess zero | logit |
 #' | `hurdle` | `hu`, the probability of a zero | logit |
 #' | `zero_inflated`, `hurdle` | also the parameter of `negbinomial`, `Gamma` and `lognormal` | log |
 #'
-#' Without a formula a parameter is one estimated number; `zi` and `hu` then have an intercept, as has `sigma` of
-#' `student` if `nu` has a formula. `gaussian`, `lognormal`, `loglogistic` and `weibull(form = "ph")` also take censored
+#' Without a formula a parameter is one estimated number; `zi`, `hu`, `zoi` and `coi` then have an intercept, as has `sigma` if
+#' only `nu` of `student`, `beta` of `exgaussian` or `alpha` of `skew_normal` has a formula. `gaussian`, `lognormal`, `loglogistic` and `weibull(form = "ph")` also take censored
 #' responses with two linear predictors.
 #'
 #' Names of coefficients of such a linear predictor begin with `sigma_`, as in brms, and names of its terms and
@@ -378,6 +402,9 @@ refuse_link <- function(name, link, links) {
 #' @references
 #' Rigby, R. A. and Stasinopoulos, D. M. (2005). Generalized additive models for location, scale and shape. *Journal of
 #' the Royal Statistical Society C* 54, 507-554.
+#'
+#' Ospina, R. and Ferrari, S. L. P. (2012). A general class of zero-or-one inflated beta regression models. *Computational
+#' Statistics and Data Analysis* 56, 1609-1623.
 #'
 #' Lambert, D. (1992). Zero-inflated Poisson regression, with an application to defects in manufacturing.
 #' *Technometrics* 34, 1-14.
@@ -416,6 +443,9 @@ NULL
 #'   log(pi df scale^2) / 2`
 #' * `laplace`: `-|y - eta| / scale - log(2 scale)`
 #' * `asymmetric_laplace`: `-r (quantile - (r < 0)) + log(quantile (1 - quantile) / scale)` with r = (y - eta) / scale
+#' * `exgaussian`: `sigma^2 / (2 beta^2) - r / beta + log Phi(r / sigma - sigma / beta) - log beta` with r = y - eta + beta
+#' * `skew_normal`: `log 2 - log omega + log phi(z) + log Phi(alpha z)` with the normal density phi, z = (y - eta) / omega
+#'   + m, m = alpha sqrt(2 / pi) / sqrt(1 + alpha^2) and omega = sigma / sqrt(1 - m^2)
 #' * `von_mises`: `kappa cos(y - eta) - log(2 pi I_0(kappa))` with the modified Bessel function I_0
 #' * `stochastic_volatility`: `-(eta + y^2 exp(-eta) + log(2 pi)) / 2`
 #' * `poisson`: `y eta - exp(eta) - log y!`
@@ -435,6 +465,10 @@ NULL
 #' * `exponential`: `-eta - y exp(-eta)`
 #' * `beta_family`: the density of [stats::dbeta()] with shapes `m precision` and `(1 - m) precision`, m =
 #'   logistic(eta)
+#' * `ordbeta`: `log logistic(cutzero - eta)` for y = 0, `log logistic(eta - cutone)` for y = 1, else `log(logistic(eta -
+#'   cutzero) - logistic(eta - cutone))` plus the log density of `beta_family` with precision `phi`
+#' * `zero_one_inflated_beta`: `log zoi + log(1 - coi)` for y = 0, `log zoi + log coi` for y = 1, else `log(1 - zoi)` plus
+#'   the log density of `beta_family` with precision `phi`
 #' * `cumulative`: `log(F(threshold_y - eta) - F(threshold_(y-1) - eta))` with F logistic or Phi, where the outermost
 #'   thresholds are infinite
 #' * `categorical`: `eta_y - log sum_c exp(eta_c)`, where eta of a reference level is 0; for a row of counts, the sum of

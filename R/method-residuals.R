@@ -220,9 +220,9 @@ pit_limits <- function(fit, target, from_above = FALSE) {
   }
   one <- at(target$y)
   other <- if (is_discrete(fit)) at(target$y - 1) else one
-  # a point mass at the end of the support: nothing lies below it
+  # a point mass at an end of the support: what lies below is what does not exceed the number before
   point <- target$y %in% family_type(fit$family)$point & !is_discrete(fit)
-  other[point] <- if (from_above) 1 else 0
+  if (any(point)) other <- ifelse(point, at(target$y - .Machine$double.neg.eps), one)
   if (from_above) list(lower = one, upper = other) else list(lower = other, upper = one)
 }
 

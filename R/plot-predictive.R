@@ -174,8 +174,8 @@ kernel_density <- function(y, share, width, at, edges) {
 point_note <- function(own, points) {
   share <- function(y) 100 * stats::weighted.mean(y %in% points, own$weights)
   limits <- stats::quantile(vapply(own$drawn, share, 0), tails(own$level), names = FALSE)
-  sprintf("without zeros: %.0f%% of the observations, %.0f%% to %.0f%% of the draws", share(own$y), limits[1L],
-    limits[2L])
+  sprintf("without zeros%s: %.0f%% of the observations, %.0f%% to %.0f%% of the draws",
+    if (1 %in% points) " and ones" else "", share(own$y), limits[1L], limits[2L])
 }
 
 #' Kaplan-Meier curves of the observed times and of each draw, all of whose times are observed

@@ -121,6 +121,13 @@ void ComposedExpectation::evaluate_row(const Likelihood& likelihood, const Datum
     out.value += sum.linear * *mean;
     *out.d_m += sum.linear;
   }
+  if (sum.quadratic != 0.0) {
+    const double off = *mean - sum.centre;
+    out.value += sum.quadratic * (off * off + *variance);
+    *out.d_m += 2.0 * sum.quadratic * off;
+    *out.d_v += sum.quadratic;
+    if (order > 1) *out.d_mm += 2.0 * sum.quadratic;
+  }
   for (const Composition::Part& part : sum.parts) {
     const Index k = part.latent;
     const PointExpectation f = PartMean(*mean_, part, mean[k], variance[k], order).e;
@@ -173,6 +180,8 @@ void ComposedExpectation::add_row_gradient(const Likelihood& likelihood, const D
   CompositionAdjoint adjoint;
   adjoint.constant = weight;
   adjoint.linear = weight * *mean;
+  adjoint.quadratic = weight * ((*mean - sum.centre) * (*mean - sum.centre) + *variance);
+  adjoint.centre = -2.0 * weight * sum.quadratic * (*mean - sum.centre);
   for (const Composition::Part& part : sum.parts) {
     const PartMean f(*mean_, part, mean[part.latent], variance[part.latent], 1);
     adjoint.weight.push_back(weight * f.e.value);

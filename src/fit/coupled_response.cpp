@@ -162,7 +162,7 @@ class DensityRows {
     Matrix moments = f * tensors_.weights(orders);
     double sum = 0;
     Vector own(moments.cols());
-    std::vector<double> out(81);
+    std::vector<double> out(static_cast<std::size_t>(std::pow(K_, 4)));  // entries of the fourth derivative
     for (Index i = 0; i < count; ++i) {
       const double weight = model_.data().weight[begin + i];
       own = weight == 0 ? Vector::Zero(own.size()) : Vector(weight * moments.row(i).transpose());

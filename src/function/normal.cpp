@@ -3,6 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "function/legendre.h"
+#include "numeric/special_functions.h"
+
 namespace galvi {
 namespace {
 
@@ -51,6 +54,45 @@ double log_normal_cdf(double x) {
 double log_mills_ratio(double t) {
   if (!(t >= tail_start)) return std::log(0.5 * std::erfc(t * sqrt_half)) + 0.5 * t * t + log_sqrt_2pi;
   return -std::log(t + hazard_excess(t).d);
+}
+
+// exp(-r^2 / (2 sd^2)) Phi(-t) / phi(t) phi(0), t = rate sd - r / sd, where that does not cancel
+double log_normal_exponential(double r, double sd, double rate) {
+  const double ratio = rate * sd, z = r / sd, t = ratio - z;
+  return t > 0.0 ? -0.5 * z * z - log_sqrt_2pi + log_mills_ratio(t)
+                 : 0.5 * ratio * ratio - rate * r + log_normal_cdf(-t);
+}
+
+// With x = Y / X the probability is the integral of exp(-h^2 (1 + x^2) / 2) / (2 pi (1 + x^2)) from the slope on. Where
+// that falls soon it is integrated until it has fallen by exp(-40); else the integral from 0 to the slope, or from 0 to
+// 1 / slope of the wedge reflected at the diagonal, is subtracted from probabilities of about its own size.
+double normal_wedge(double h, double slope) {
+  static const LegendreRule rule(20);
+  const auto over = [](double low, double high, double from, const auto& exponent) {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < rule.node.size(); ++j) {
+      const double x = low + (high - low) * rule.node[j];
+      sum += rule.weight[j] * std::exp(exponent(x)) / (1.0 + (from + x) * (from + x));
+    }
+    return (high - low) * sum / (2.0 * pi);
+  };
+  const auto triangle = [&](double side, double top) {  // 0 < Y < top X, X > side
+    return over(0.0, top, 0.0, [&](double x) { return -0.5 * side * side * (1.0 + x * x); });
+  };
+  const double k = h * slope;
+  if (std::fmax(h, k) < 1.0) {
+    if (slope <= 1.0) return 0.5 * normal_cdf(-h) - triangle(h, slope);
+    // Phi(h) - 1/2 by its own error function, without cancellation
+    return triangle(k, 1.0 / slope) - normal_cdf(-k) * 0.5 * std::erf(h * sqrt_half);
+  }
+  constexpr int panels = 4;
+  constexpr double fall = 40.0;
+  const double reach = 2.0 * fall / (h * h), length = reach / (slope + std::sqrt(slope * slope + reach));
+  double sum = 0.0;
+  for (int j = 0; j < panels; ++j)
+    sum += over(j * length / panels, (j + 1) * length / panels, slope,
+                [&](double x) { return -0.5 * h * h * x * (2.0 * slope + x); });
+  return std::exp(-0.5 * (h * h + k * k)) * sum;
 }
 
 void log_normal_cdf_derivatives(double x, double out[5]) {

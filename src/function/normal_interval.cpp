@@ -2,34 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
+#include "function/legendre.h"
 #include "function/normal.h"
 
 namespace galvi {
 namespace {
-
-// The Gauss-Legendre rule on (0, 1).
-struct Legendre {
-  explicit Legendre(int n) : node(n), weight(n) {
-    for (int i = 0; i < n; ++i) {
-      double x = std::cos(3.14159265358979323846 * (i + 0.75) / (n + 0.5)), slope = 1.0;
-      for (int newton = 0; newton < 10; ++newton) {
-        double p = x, before = 1.0;  // P_k(x) by its recurrence
-        for (int k = 2; k <= n; ++k) {
-          const double next = ((2 * k - 1) * x * p - (k - 1) * before) / k;
-          before = p;
-          p = next;
-        }
-        slope = n * (x * p - before) / (x * x - 1.0);
-        x -= p / slope;
-      }
-      node[i] = 0.5 * (1.0 - x);
-      weight[i] = 1.0 / ((1.0 - x * x) * slope * slope);
-    }
-  }
-  std::vector<double> node, weight;
-};
 
 constexpr double wide = 1.0;  // an interval that is wider, and no further out than this in either tail, ..
 constexpr double interval_tail_start = 5.0;   // .. has Phi at both ends
@@ -41,13 +19,13 @@ constexpr double short_drop = 3.0, middle_drop = 12.0;
 // length.
 struct Tail {
   double near, length;
-  const Legendre* rule;
+  const LegendreRule* rule;
 
   Tail(double near, double width) : near(near) {
     // where near e + e^2 / 2 = negligible
     const double reach = 2.0 * negligible / (near + std::hypot(near, std::sqrt(2.0 * negligible)));
     length = std::min(width, reach);
-    static const Legendre few(12), more(20), many(32);
+    static const LegendreRule few(12), more(20), many(32);
     const double drop = (near + 0.5 * length) * length;
     rule = drop < short_drop ? &few : drop < middle_drop ? &more : &many;
   }

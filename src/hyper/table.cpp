@@ -19,6 +19,32 @@ double always_one(double) { return 1; }
 double always_zero(double) { return 0; }
 double itself(double x) { return x; }
 
+// The skewness of a skew normal distribution grows with alpha^3 near 0, where in alpha itself a likelihood is flat: x =
+// alpha^3 / (1 + alpha^2), and a little of alpha so that there is a slope at 0.
+constexpr double least_slope = 1e-4;
+double cubed(double alpha) { return alpha * (alpha * alpha / (1 + alpha * alpha) + least_slope); }
+double cubed_slope(double alpha) {
+  const double square = alpha * alpha, whole = 1 + square;
+  return least_slope + square / whole * ((3 + square) / whole);
+}
+double cubed_bend(double alpha) {
+  const double whole = 1 + alpha * alpha;
+  return alpha * (6 - 2 * alpha * alpha) / (whole * whole * whole);
+}
+double cube_root(double x) {
+  double low = std::min(0.0, x / least_slope), high = std::max(0.0, x / least_slope);
+  double alpha = x < 0 ? -std::fmax(std::cbrt(-x), -x) : std::fmax(std::cbrt(x), x);
+  for (int i = 0; i < 100; ++i) {
+    const double miss = cubed(alpha) - x;
+    (miss < 0 ? low : high) = alpha;
+    double next = alpha - miss / cubed_slope(alpha);
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    if (std::fabs(next - alpha) <= 1e-15 * std::fabs(alpha)) break;
+    alpha = next;
+  }
+  return alpha;
+}
+
 /// visit(begin, count) for the rows of every correlation matrix: partial ones follow the first.
 template <class F>
 void for_matrices(const std::vector<const Transform*>& transforms, const F& visit) {
@@ -39,6 +65,8 @@ void for_matrices(const std::vector<const Transform*>& transforms, const F& visi
 const std::vector<Transform>& transforms() {
   static const std::vector<Transform> table = {
       {"identity", -unbounded, unbounded, itself, itself, always_one, always_zero},
+      {"cubed", -unbounded, unbounded, cubed, cube_root, [](double alpha) { return 1 / cubed_slope(alpha); },
+       [](double alpha) { return -cubed_bend(alpha) / (cubed_slope(alpha) * cubed_slope(alpha)); }},
       {"log", 0, unbounded, std::log, std::exp, itself, always_one},
       // Data may know a period to a thousandth and more: smaller steps, or a search leaves its peak.
       {"fine_log", 0, unbounded, [](double theta) { return fine * std::log(theta); },

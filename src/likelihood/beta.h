@@ -77,8 +77,10 @@ class BetaResponse : public Likelihood {
   Smoothness smoothness() const override { return {2.6, 0.0, 0.0, std::log1p(precision_)}; }
   bool log_concave() const override { return false; }
   // log p is concave in mu: its one stationary point has psi(a) - psi(b) = logit(y), rising in eta.
+  // Not finite for 0 and 1, which have no density.
   double starting_eta(const Datum& datum) const override {
     const double target = std::log(datum.y) - std::log1p(-datum.y);
+    if (std::isinf(target)) return target;
     double low = -700.0, high = 700.0;
     for (int i = 0; i < 40; ++i) {
       const double eta = 0.5 * (low + high);
@@ -135,7 +137,7 @@ class BetaResponse : public Likelihood {
 
 class Beta final : public BetaResponse {
  public:
-  explicit Beta(const LikelihoodSpec& spec) : parameter_(spec, "precision") {}
+  explicit Beta(const LikelihoodSpec& spec, const char* name = "precision") : parameter_(spec, name) {}
   void update(const ConstVectorRef& hyper) override {
     const double precision = parameter_.read(hyper);
     set_precision(precision, std::log(precision));

@@ -16,6 +16,7 @@ class Composed : public Likelihood {
     const Composition& sum = composition(datum);
     double value = sum.constant;
     if (sum.linear != 0.0) value += sum.linear * *eta;
+    if (sum.quadratic != 0.0) value += sum.quadratic * (*eta - sum.centre) * (*eta - sum.centre);
     for (const Composition::Part& part : sum.parts)
       value += part.weight * function(part).value(argument(part, eta));
     return value;
@@ -27,6 +28,12 @@ class Composed : public Likelihood {
     if (sum.linear != 0.0) out[0] += sum.linear * eta;
     out[1] = sum.linear;
     out[2] = out[3] = out[4] = 0.0;
+    if (sum.quadratic != 0.0) {
+      const double off = eta - sum.centre;
+      out[0] += sum.quadratic * off * off;
+      out[1] += 2.0 * sum.quadratic * off;
+      out[2] = 2.0 * sum.quadratic;
+    }
     for (const Composition::Part& part : sum.parts) {
       function(part).derivatives(argument(part, &eta), f);
       double chain = part.weight;
@@ -42,6 +49,8 @@ class Composed : public Likelihood {
     CompositionAdjoint adjoint;
     adjoint.constant = weight;
     adjoint.linear = weight * *eta;
+    adjoint.quadratic = weight * (*eta - sum.centre) * (*eta - sum.centre);
+    adjoint.centre = -2.0 * weight * sum.quadratic * (*eta - sum.centre);
     double f[5];
     for (const Composition::Part& part : sum.parts) {
       function(part).derivatives(argument(part, eta), f);

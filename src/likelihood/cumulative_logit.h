@@ -14,7 +14,11 @@ namespace galvi {
 /// < b has log p = log(1 - exp(a - b)) + f(b - eta) + f(eta - a), the first f(b - eta), the last f(eta - a).
 class CumulativeLogit final : public Composed {
  public:
-  explicit CumulativeLogit(const LikelihoodSpec& spec) : Composed(log_sigmoid()), thresholds_(spec) { set_log_widths(); }
+  explicit CumulativeLogit(const LikelihoodSpec& spec, const char* name = "thresholds")
+      : Composed(log_sigmoid()), thresholds_(spec, name) {
+    set_log_widths();
+  }
+  const std::vector<double>& thresholds() const { return thresholds_.values(); }
   void update(const ConstVectorRef& hyper) override {
     thresholds_.update(hyper);
     set_log_widths();

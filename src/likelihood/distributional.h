@@ -34,10 +34,12 @@ struct Nesting {
   double sigmoid_weight = 0.0;
 };
 
-/// Y is 0 with probability 1 / (1 + exp(-eta_K)). Otherwise it follows this likelihood of the other latent values.
+/// Y is 0 with probability 1 / (1 + exp(-eta_k)), k the first latent value after those of this likelihood, which it
+/// otherwise follows. With `ones` Y is then 1, and not 0, with probability 1 / (1 + exp(-eta_(k+1))).
 struct ZeroMixture {
   const Likelihood* rest;
   bool truncated;  // at 0, by the sum of the other probabilities
+  bool ones = false;
 };
 
 class PredictedParameter;
@@ -111,8 +113,8 @@ class PredictedParameter : public Distributional {
   enum class NoiseForm { square, direct, inverse, share, no_mean, general };
   virtual NoiseForm noise_form() const = 0;
   /// How near to the real line P(Y <= y | eta_K) and p(y | eta_K) have singularities, or are large, under
-  /// eta_1 ~ N(mean, .).
-  virtual double width(double /*mean*/) const { return 0.75; }
+  /// eta ~ N(mean, .).   mean: K
+  virtual double width(const double* /*mean*/) const { return 0.75; }
 
   std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override { return given(outer); }
   std::shared_ptr<const Likelihood> others_given(double last) const override { return given(last); }

@@ -96,7 +96,7 @@ class DoubleExponential : public IdentityLink {
   std::optional<TiltedMoments> tilted(const Datum& datum, double weight, double mean,
                                       double variance) const override {
     const double sd = std::sqrt(variance), a = weight * above_, b = weight * below_, r = datum.y - mean;
-    const double log_low = log_half(r, sd, a), log_high = log_half(-r, sd, b);
+    const double log_low = log_normal_exponential(r, sd, a), log_high = log_normal_exponential(-r, sd, b);
     const Cut low(r / sd - a * sd), high(-r / sd - b * sd);
     const double share = 1.0 / (1.0 + std::exp(log_low - log_high)),
                  rest = 1.0 / (1.0 + std::exp(log_high - log_low));
@@ -112,12 +112,12 @@ class DoubleExponential : public IdentityLink {
         rest * low_mean + share * high_mean,
         variance * (rest * low.variance + share * high.variance + share * rest * apart * apart)};
   }
-  // p(y) = exp(constant) (T_a(r) + T_b(-r)), r = y - mean, T as below
+  // p(y) = exp(constant) (T_a(r) + T_b(-r)), r = y - mean, log T_a(r) = log_normal_exponential(r, sd, a)
   std::optional<double> predictive_log_density(const Datum& datum, double mean,
                                                double variance) const override {
     const double r = datum.y - mean, sd = std::sqrt(variance);
     if (sd == 0.0) return log_density(datum, &mean);
-    const double one = log_half(r, sd, above_), other = log_half(-r, sd, below_);
+    const double one = log_normal_exponential(r, sd, above_), other = log_normal_exponential(-r, sd, below_);
     return constant_ + std::max(one, other) + std::log1p(std::exp(-std::fabs(one - other)));
   }
   // With w = P(y < eta), P(Y <= y) = Phi(r / sd) - (1 - w) T_a(r) + w T_b(-r), and P(Y > y) by symmetry.
@@ -128,8 +128,8 @@ class DoubleExponential : public IdentityLink {
       const double far = left ? share_below_ * std::exp(below_ * r) : share_above() * std::exp(-above_ * r);
       return left ? Tails{far, 1.0 - far} : Tails{1.0 - far, far};
     }
-    const double one = share_above() * std::exp(log_half(r, sd, above_)),
-                 other = share_below_ * std::exp(log_half(-r, sd, below_));
+    const double one = share_above() * std::exp(log_normal_exponential(r, sd, above_)),
+                 other = share_below_ * std::exp(log_normal_exponential(-r, sd, below_));
     return Tails{normal_cdf(z) - one + other, normal_cdf(-z) + one - other};
   }
 
@@ -172,14 +172,6 @@ class DoubleExponential : public IdentityLink {
         std::fabs(residual) * std::erf(std::fabs(d) * sqrt_half) + 2.0 * sd * density;
     return half_ * distance + tilt_ * residual;
   }
-  // log T_a(r), T_a(r) = exp(a^2 sd^2 / 2 - a r) Phi(-t) = exp(-r^2 / (2 sd^2)) Phi(-t) / phi(t) phi(0),
-  // t = a sd - r / sd: the part of the predictive density from noise of this side, but for its constant.
-  static double log_half(double r, double sd, double rate) {
-    const double ratio = rate * sd, z = r / sd, t = ratio - z;
-    return t > 0.0 ? -0.5 * z * z - log_sqrt_2pi + log_mills_ratio(t)
-                   : 0.5 * ratio * ratio - rate * r + log_normal_cdf(-t);
-  }
-
   PositiveParameter parameter_;
   double unit_above_, unit_below_;
   double scale_ = 1.0, above_ = 1.0, below_ = 1.0, half_ = 1.0, tilt_ = 0.0, share_below_ = 0.5;

@@ -333,8 +333,9 @@ class Likelihood {
   /// Whether a discrete response may lie between two integers, as points shared among nodes do. log_density()
   /// is then that of a point process, up to a constant.
   virtual bool takes_shares() const { return false; }
-  /// Whether the lowest response has a probability, while others have a density.
+  /// Whether the lowest response, or the highest, has a probability, while others have a density.
   virtual bool mass_at_lowest() const { return false; }
+  virtual bool mass_at_highest() const { return false; }
 
   // Predictions: forms and closed forms under eta ~ N(mean, variance), K = 1. What has none is integrated
   // over eta.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "likelihood/distributional.h"
 #include "likelihood/positive_parameter.h"
@@ -14,6 +15,7 @@ template <class Base, int sign = 1>
 class LogParameter : public PredictedParameter {
  public:
   explicit LogParameter(const LikelihoodSpec& spec) : prototype_(spec, PositiveParameter()) {}
+  explicit LogParameter(Base prototype) : prototype_(std::move(prototype)) {}
   std::unique_ptr<Likelihood> given(double last) const override {
     auto out = std::make_unique<Base>(prototype_);
     out->set(positive_exp(sign * last));

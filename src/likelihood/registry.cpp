@@ -15,6 +15,8 @@
 #include "likelihood/cumulative_logit.h"
 #include "likelihood/cumulative_probit.h"
 #include "likelihood/custom.h"
+#include "likelihood/exgaussian.h"
+#include "likelihood/exgaussian_log_sigma.h"
 #include "likelihood/gamma.h"
 #include "likelihood/gamma_log_shape.h"
 #include "likelihood/gaussian.h"
@@ -30,11 +32,15 @@
 #include "likelihood/lognormal.h"
 #include "likelihood/negbinomial.h"
 #include "likelihood/negbinomial_log_size.h"
+#include "likelihood/ordbeta.h"
 #include "likelihood/poisson.h"
+#include "likelihood/skew_normal.h"
+#include "likelihood/skew_normal_log_sigma.h"
 #include "likelihood/stick_breaking.h"
 #include "likelihood/stochastic_volatility.h"
 #include "likelihood/student.h"
 #include "likelihood/student_log_scale.h"
+#include "likelihood/zero_one_inflated.h"
 #include "likelihood/zeros.h"
 #include "likelihood/truncated.h"
 #include "likelihood/tweedie.h"
@@ -76,6 +82,10 @@ const std::vector<Entry>& registry() {
       {"gaussian_log_sd", {"gaussian_log_sd", {}, {}}, from_spec<GaussianLogSd>},
       {"student_log_scale", {"student_log_scale", {{"df", {0}}}, {}}, from_spec<StudentLogScale>},
       {"student_log_scale_log_df", {"student_log_scale_log_df", {}, {}}, plain<StudentLogScaleLogDf>},
+      {"exgaussian_log_sigma", {"exgaussian_log_sigma", {{"beta", {0}}}, {}}, from_spec<ExGaussianLogSigma>},
+      {"exgaussian_log_sigma_log_beta", {"exgaussian_log_sigma_log_beta", {}, {}}, plain<ExGaussianLogSigmaLogBeta>},
+      {"skew_normal_log_sigma", {"skew_normal_log_sigma", {{"alpha", {0}}}, {}}, from_spec<SkewNormalLogSigma>},
+      {"skew_normal_log_sigma_alpha", {"skew_normal_log_sigma_alpha", {}, {}}, plain<SkewNormalLogSigmaAlpha>},
       {"laplace_log_scale", {"laplace_log_scale", {}, {}}, from_spec<LaplaceLogScale>},
       {"gamma_log_shape", {"gamma_log_shape", {}, {}}, plain<GammaLogShape>},
       {"inverse_gaussian_log_shape", {"inverse_gaussian_log_shape", {}, {}}, from_spec<InverseGaussianLogShape>},
@@ -86,6 +96,13 @@ const std::vector<Entry>& registry() {
       {"weibull_ph_log_shape", {"weibull_ph_log_shape", {}, {{"reference", 50}}}, from_spec<WeibullLogShape>},
       {"negbinomial_log_size", {"negbinomial_log_size", {}, {}}, plain<NegativeBinomialLogSize>},
       {"beta_log_precision", {"beta_log_precision", {}, {}}, plain<BetaLogPrecision>},
+      {"ordbeta_log_phi", {"ordbeta_log_phi", {{"cuts", {0, 1}}}, {}}, from_spec<OrdBetaLogPhi>},
+      {"zero_one_inflated_beta", {"zero_one_inflated_beta", {{"phi", {0}}}, {}},
+       [](const LikelihoodSpec& spec) {
+         return std::make_unique<ZeroOneInflated>(std::make_unique<Beta>(spec, "phi"));
+       }},
+      {"zero_one_inflated_beta_log_phi", {"zero_one_inflated_beta_log_phi", {}, {}},
+       with_zeros<ZeroOneInflated, BetaLogPrecision>},
       {"beta_binomial", {"beta_binomial", {{"precision", {0}}}, {}}, from_spec<BetaBinomial>},
       {"beta_binomial_log_precision", {"beta_binomial_log_precision", {}, {}}, plain<BetaBinomialLogPrecision>},
       {"zero_inflated_poisson", {"zero_inflated_poisson", {}, {}}, with_zeros<ZeroInflated, Poisson>},
@@ -123,8 +140,11 @@ const std::vector<Entry>& registry() {
        {"asymmetric_laplace", {{"scale", {0}}}, {{"quantile", 0.3}}},
        from_spec<AsymmetricLaplace>},
       {"student", {"student", {{"df", {0}}, {"scale", {1}}}, {}}, from_spec<Student>},
+      {"exgaussian", {"exgaussian", {{"sigma", {0}}, {"beta", {1}}}, {}}, from_spec<ExGaussian>},
+      {"skew_normal", {"skew_normal", {{"sigma", {0}}, {"alpha", {1}}}, {}}, from_spec<SkewNormal>},
       {"von_mises", {"von_mises", {{"kappa", {0}}}, {}}, from_spec<VonMises>},
       {"beta", {"beta", {{"precision", {0}}}, {}}, from_spec<Beta>},
+      {"ordbeta", {"ordbeta", {{"cuts", {0, 1}}, {"phi", {2}}}, {}}, from_spec<OrdBeta>},
       {"cumulative_logit", {"cumulative_logit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeLogit>},
       {"cumulative_probit", {"cumulative_probit", {{"thresholds", {0, 1}}}, {}}, from_spec<CumulativeProbit>},
       {"categorical", {"categorical", {}, {{"classes", 3}, {"reference", -1}}}, from_spec<Categorical>},

@@ -13,8 +13,9 @@ namespace galvi {
 /// thresholds are rows of the table of hyperparameters.
 class Thresholds {
  public:
-  explicit Thresholds(const LikelihoodSpec& spec) : label_(spec.type + ": `thresholds`") {
-    const auto entry = spec.hyper.find("thresholds");
+  explicit Thresholds(const LikelihoodSpec& spec, const char* name = "thresholds")
+      : label_(spec.type + ": `" + name + "`") {
+    const auto entry = spec.hyper.find(name);
     if (entry == spec.hyper.end() || entry->second.empty())
       throw std::invalid_argument(label_ + " must be named, one fewer than classes");
     positions_ = entry->second;

@@ -43,7 +43,7 @@ class WeibullLogShape final : public LogParameter<Weibull> {
   // E[y | eta] = unit exp(-eta_1 / k) Gamma(1 + 1 / k)
   NoiseForm noise_form() const override { return NoiseForm::no_mean; }
   // exp(-exp(z)), z = eta_1 + k log(y / unit), rises where z is about 0 and there dz / d eta_2 = z - eta_1.
-  double width(double mean) const override { return 1.5 / (2.0 + std::fabs(mean)); }
+  double width(const double* mean) const override { return 1.5 / (2.0 + std::fabs(*mean)); }
 
  private:
   void check_time(double y) const {

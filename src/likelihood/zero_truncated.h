@@ -150,7 +150,7 @@ class ZeroTruncatedGiven final : public PredictedParameter {
     return base_->last_of(datum, mean, variance);
   }
   NoiseForm noise_form() const override { return NoiseForm::general; }
-  double width(double mean) const override { return base_->width(mean); }
+  double width(const double* mean) const override { return base_->width(mean); }
   bool log_concave() const override { return false; }
   bool has_hyper() const override { return base_->has_hyper(); }
 

@@ -94,7 +94,7 @@ double log_mean_over_last(const PredictedParameter& likelihood, const Datum& dat
   const double sd = std::sqrt(v), best = likelihood.last_of(datum, mean[0], variance[0]);
   const double other = std::isfinite(best) ? best : m, scale = std::log(sd) + log_sqrt_2pi;
   const OverLast<LogQuantity> h(likelihood, m, v, log_quantity);
-  if (const auto log_mass = log_sum_over_last(h, m, v, other, likelihood.width(*mean))) return *log_mass - scale;
+  if (const auto log_mass = log_sum_over_last(h, m, v, other, likelihood.width(mean))) return *log_mass - scale;
   LogIntegral integral;
   integral.two_peaks(h, m, other, sd);
   return integral.log_mass() - scale;
@@ -107,7 +107,7 @@ std::optional<Tails> plain_tails(const PredictedParameter& likelihood, const Dat
                                  const double* variance) {
   constexpr double reach = 6.8, most_nodes = 200;
   const double m = mean[likelihood.last()], v = variance[likelihood.last()], sd = std::sqrt(v);
-  const double step = trapezium_step(v, likelihood.width(*mean));
+  const double step = trapezium_step(v, likelihood.width(mean));
   if (!(2.0 * reach * sd < most_nodes * step)) return std::nullopt;
   const int last = static_cast<int>(std::ceil(reach * sd / step));
   double lower = 0.0, weights = 0.0;
@@ -126,7 +126,7 @@ template <class Quantity>
 double mean_over_last(const PredictedParameter& likelihood, const double* mean, const double* variance,
                       Quantity quantity) {
   GaussianRule rule;
-  rule.place(mean[likelihood.last()], variance[likelihood.last()], {likelihood.width(*mean), 1.0});
+  rule.place(mean[likelihood.last()], variance[likelihood.last()], {likelihood.width(mean), 1.0});
   return rule.mean_of([&](double last) { return quantity(*likelihood.given(last)); });
 }
 
@@ -149,8 +149,9 @@ double last_of_variance(const PredictedParameter& form, double mean, double vari
   return predictive_log_mean(share, mean, variance, 1.0) - predictive_log_mean(share, mean, variance, -1.0);
 }
 
-/// The distribution of a zero-inflated or hurdle response. As the posterior factorises it is a mixture of
-/// zeros, with the mean of P as their share, and the prediction of the rest.   mean, variance: K, which must outlive it
+/// The distribution of a response with zeros, and perhaps ones, of their own. As the posterior factorises it
+/// is a mixture of these, with the means of their probabilities as shares, and the prediction of the rest.
+/// mean, variance: K, which must outlive it
 class ZeroPrediction {
  public:
   ZeroPrediction(const ZeroMixture& mixture, const double* mean, const double* variance)
@@ -158,39 +159,57 @@ class ZeroPrediction {
         truncated_(mixture.truncated),
         mean_(mean),
         variance_(variance),
-        log_zero_(log_mean_of_gate(1.0)),
-        log_share_(log_mean_of_gate(-1.0)),
-        share_variance_(predictive_mean_variance(gate(), Datum{}, mean_[last()], variance_[last()])) {}
+        log_own_(log_mean_of_gate(gate_at(), 1.0)),
+        log_share_(log_mean_of_gate(gate_at(), -1.0)),
+        share_variance_(variance_of_gate(gate_at())) {
+    if (!mixture.ones) return;
+    log_ones_ = log_mean_of_gate(gate_at() + 1, 1.0);
+    log_zeros_ = log_mean_of_gate(gate_at() + 1, -1.0);
+    ones_variance_ = variance_of_gate(gate_at() + 1);
+  }
 
-  double mean(const Datum& row) const { return share() * rest_mean(row); }
-  // Var(Q M) = (E Q)^2 Var M + Var Q E M^2 for independent Q and M
+  double mean(const Datum& row) const { return share() * rest_mean(row) + one(); }
+  // Of Q M + P C with P = 1 - Q, for independent Q, M and C, the mean of the variance given Q and the
+  // variance of the mean given Q:   E Q^2 Var M + E P^2 Var C + Var Q (E M - E C)^2
   double mean_variance(const Datum& row) const {
     const double centre = rest_mean(row), spread = predictive_mean_variance(rest_, row, mean_, variance_);
-    return share() * share() * spread + share_variance_ * (spread + centre * centre);
+    const double apart = centre - std::exp(log_ones_), own = std::exp(log_own_);
+    return (share() * share() + share_variance_) * spread + (own * own + share_variance_) * ones_variance_ +
+           share_variance_ * apart * apart;
   }
+  // The variance of the rest, and that of the means of the three kinds.
   double variance(const Datum& row) const {
-    const double centre = rest_mean(row);
-    return share() * (predictive_variance(rest_, row, mean_, variance_) + zero() * centre * centre);
+    const double centre = rest_mean(row), own = predictive_variance(rest_, row, mean_, variance_);
+    if (!has_ones()) return share() * (own + zero() * centre * centre);
+    const double all = mean(row), off = centre - all;
+    return share() * (own + off * off) + zero() * all * all + one() * (1.0 - all) * (1.0 - all);
   }
   double log_mean(double sign) const {
+    if (has_ones()) {
+      const double own = log_share_ + predictive_log_mean(rest_, mean_, variance_, sign);
+      return log_sum(own, log_own_ + (sign > 0.0 ? log_ones_ : log_zeros_));
+    }
     const double own = truncated_ ? std::log(rest_mean(Datum{})) : predictive_log_mean(rest_, mean_, variance_, 1.0);
     return sign > 0.0 ? log_share_ + own : std::log1p(-std::exp(log_share_ + own));
   }
   double log_density(const Datum& datum) const {
+    if (has_ones() && datum.y >= 1.0) return log_own_ + log_ones_;
     if (datum.y > 0.0) return log_share_ + rest_log_density(datum);
-    if (rest_.support(datum).low > 0.0 || !rest_.discrete()) return log_zero_;
-    const double other = log_share_ + rest_log_density(datum);
-    return std::max(log_zero_, other) + std::log1p(std::exp(-std::fabs(log_zero_ - other)));
+    if (has_ones()) return log_zero();
+    if (rest_.support(datum).low > 0.0 || !rest_.discrete()) return log_own_;
+    return log_sum(log_own_, log_share_ + rest_log_density(datum));
   }
   Tails tails(const Datum& datum) const {
     if (datum.y < 0.0) return {0.0, 1.0};
+    if (has_ones() && datum.y >= 1.0) return {1.0, 0.0};
     const Tails rest = predictive_tails(rest_, datum, mean_, variance_);
-    return {std::min(1.0, zero() + share() * rest.lower), share() * rest.upper};
+    return {std::min(1.0, zero() + share() * rest.lower), std::min(1.0, one() + share() * rest.upper)};
   }
   double quantile(const Datum& row, double probability) const {
     const Tails at_zero = tails(row.at(0.0));
     if (probability <= at_zero.lower) return 0.0;
-    const double above = std::max(0.0, (1.0 - probability) / share());
+    if (has_ones() && 1.0 - probability < one()) return 1.0;
+    const double above = std::max(0.0, (1.0 - probability - one()) / share());
     return predictive_quantile(rest_, row, mean_, variance_, std::max(0.0, 1.0 - above));
   }
 
@@ -199,11 +218,18 @@ class ZeroPrediction {
     static const BinomialLogit likelihood;
     return likelihood;
   }
-  Index last() const { return rest_.latents(); }
-  double log_mean_of_gate(double sign) const {
-    return predictive_log_mean(gate(), mean_[last()], variance_[last()], sign);
+  Index gate_at() const { return rest_.latents(); }
+  double log_mean_of_gate(Index k, double sign) const {
+    return predictive_log_mean(gate(), mean_[k], variance_[k], sign);
   }
-  double zero() const { return std::exp(log_zero_); }
+  double variance_of_gate(Index k) const {
+    return predictive_mean_variance(gate(), Datum{}, mean_[k], variance_[k]);
+  }
+  static double log_sum(double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))); }
+  bool has_ones() const { return log_ones_ > -infinity; }
+  double log_zero() const { return log_own_ + log_zeros_; }
+  double zero() const { return std::exp(log_zero()); }
+  double one() const { return std::exp(log_own_ + log_ones_); }
   double share() const { return std::exp(log_share_); }
   double rest_mean(const Datum& row) const { return predictive_mean(rest_, row, mean_, variance_); }
   double rest_log_density(const Datum& datum) const {
@@ -213,7 +239,8 @@ class ZeroPrediction {
   const Likelihood& rest_;
   bool truncated_;
   const double *mean_, *variance_;
-  double log_zero_, log_share_, share_variance_;
+  double log_own_, log_share_, share_variance_;  // of zeros and ones of their own, and of the rest
+  double log_ones_ = -infinity, log_zeros_ = 0.0, ones_variance_ = 0.0;  // of ones and zeros among these
 };
 
 std::optional<ZeroPrediction> zero_prediction(const Likelihood& likelihood, const double* mean,

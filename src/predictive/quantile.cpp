@@ -200,6 +200,10 @@ double predictive_quantile(const Likelihood& likelihood, const Datum& row, doubl
   if (likelihood.mass_at_lowest() &&
       predictive_tails(likelihood, row.at(lowest), mean, variance).lower >= probability)
     return lowest;
+  const double highest = likelihood.support(row).high;
+  if (likelihood.mass_at_highest() &&
+      predictive_tails(likelihood, row.at(std::nextafter(highest, -infinity)), mean, variance).lower < probability)
+    return highest;
   const double eta = eta_at(probability, mean, variance);
   return search_from(likelihood, row, &eta, probability, [&](double y) {
     return predictive_tails(likelihood, row.at(y), mean, variance);

@@ -79,7 +79,56 @@ hurdle_of_two <- function(log_f, discrete = TRUE) {
   }
 }
 
+# Normal noise plus an exponential delay, of mean a, with the digits of log Phi; and the skew normal of mean a and sd s.
+of_exgaussian <- function(y, a, sigma, beta) {
+  r <- y - a + beta
+  z <- r / sigma
+  u <- z - sigma / beta
+  mills <- pnorm(u, log.p = TRUE) + u^2 / 2  # of u < 0 without what cancels
+  -log(beta) + ifelse(u < 0, mills - z^2 / 2, sigma^2 / (2 * beta^2) - r / beta + pnorm(u, log.p = TRUE))
+}
+of_skew_normal <- function(y, a, sigma, alpha) {
+  shift <- sqrt(2 / pi) * alpha / sqrt(1 + alpha^2)
+  scale <- sqrt(1 - shift^2)
+  z <- (y - a) * scale / sigma + shift
+  log(2 * scale / sigma) + dnorm(z, log = TRUE) + pnorm(alpha * z, log.p = TRUE)
+}
+
+# Of y between 0 and 1, where the shapes may be tiny.
+of_beta <- function(y, a, phi) {
+  log_a <- log(phi) + plogis(a, log.p = TRUE)
+  log_b <- log(phi) + plogis(-a, log.p = TRUE)
+  lgamma(phi) - lgamma(1 + exp(log_a)) - lgamma(1 + exp(log_b)) + log_a + log_b + (exp(log_a) - 1) * log(y) +
+    (exp(log_b) - 1) * log1p(-y)
+}
+of_ordbeta <- function(y, a, phi, cuts) {
+  if (y == 0) return(plogis(cuts[1] - a, log.p = TRUE))
+  if (y == 1) return(plogis(a - cuts[2], log.p = TRUE))
+  plogis(a - cuts[1], log.p = TRUE) + plogis(cuts[2] - a, log.p = TRUE) + log(-expm1(cuts[1] - cuts[2])) +
+    of_beta(y, a, phi)
+}
+of_inflated_beta <- function(y, a, phi, zoi, coi) {
+  if (y > 0 && y < 1) return(plogis(-zoi, log.p = TRUE) + of_beta(y, a, phi))
+  plogis(zoi, log.p = TRUE) + plogis(if (y == 1) coi else -coi, log.p = TRUE) + 0 * a
+}
+
 # ---- how responses are drawn ----
+
+draw_beta <- function(eta, phi) pmin(pmax(rbeta(length(eta), plogis(eta) * phi, plogis(-eta) * phi), 1e-6), 1 - 1e-6)
+draw_ordbeta <- function(eta, phi, cuts) {
+  cell <- draw_cell(eta, cuts, plogis)
+  ifelse(cell == 0, 0, ifelse(cell == 2, 1, draw_beta(eta, phi)))
+}
+draw_inflated_beta <- function(eta, phi, zoi, coi) {
+  end <- rbinom(length(eta), 1, plogis(zoi))
+  ifelse(end == 1, rbinom(length(eta), 1, plogis(coi)), draw_beta(eta, phi))
+}
+
+draw_skew_normal <- function(mean, sigma, alpha) {
+  delta <- alpha / sqrt(1 + alpha^2)
+  z <- delta * abs(rnorm(length(mean))) + sqrt(1 - delta^2) * rnorm(length(mean))
+  mean + sigma * (z - sqrt(2 / pi) * delta) / sqrt(1 - 2 / pi * delta^2)
+}
 
 draw_class <- function(P) apply(P, 1, function(p) sample(length(p), 1, prob = p)) - 1
 
@@ -99,6 +148,7 @@ draw_cell <- function(eta, thresholds, g) {
 # also divides the dispersion if there is one; f(y, a, b, size, h), h the parameters, with two linear predictors,
 # f(y, a, b, c, size, h) with three. Those of classes have tests of their own.
 # draw(eta, h): random responses given eta (a matrix with several latent values), with the parameters `drawn_with`.
+# ordered: the name of the parameter that is an increasing sequence, t1, t2, .. in `drawn_with`.
 likelihood_twin <- function(y, size = rep(1, length(y)), parameters = list(), constants = NULL, latents = NULL,
                             response = NULL, log_density = NULL, drawn_with = NULL, ordered = NULL, draw) {
   list(
@@ -119,7 +169,7 @@ eight <- list(
 cumulative_twin <- function(cdf) {
   likelihood_twin(
     y = 0:3, parameters = list(thresholds = c(-1, 0.5, 0.9)), response = factor(eight$classes, ordered = TRUE),
-    log_density = cumulative_log_density(cdf), drawn_with = c(t1 = -1, t2 = 0.4, t3 = 1.5), ordered = TRUE,
+    log_density = cumulative_log_density(cdf), drawn_with = c(t1 = -1, t2 = 0.4, t3 = 1.5), ordered = "thresholds",
     draw = function(eta, h) draw_cell(eta, h, cdf)
   )
 }
@@ -156,6 +206,30 @@ likelihood_twins <- list(
     draw = function(eta, h) {
       eta[, 1] + exp(eta[, 2]) * rexp(nrow(eta)) * sample(c(-1, 1), nrow(eta), TRUE)
     }
+  ),
+  exgaussian_log_sigma = likelihood_twin(
+    y = c(0.1, -2.5, 4), parameters = list(beta = 1.3), latents = 2L,
+    log_density = function(y, a, b, size, h) of_exgaussian(y, a, exp(b), h),
+    drawn_with = c(beta = 1.3),
+    draw = function(eta, h) rnorm(nrow(eta), eta[, 1] - h, exp(eta[, 2])) + rexp(nrow(eta), 1 / h)
+  ),
+  exgaussian_log_sigma_log_beta = likelihood_twin(
+    y = c(0.1, -2.5, 4), latents = 3L,
+    log_density = function(y, a, b, c, size, h) of_exgaussian(y, a, exp(b), exp(c)),
+    draw = function(eta, h) {
+      rnorm(nrow(eta), eta[, 1] - exp(eta[, 3]), exp(eta[, 2])) + rexp(nrow(eta), exp(-eta[, 3]))
+    }
+  ),
+  skew_normal_log_sigma = likelihood_twin(
+    y = c(0.1, -2.5, 4), parameters = list(alpha = 2.5), latents = 2L,
+    log_density = function(y, a, b, size, h) of_skew_normal(y, a, exp(b), h),
+    drawn_with = c(alpha = 2.5),
+    draw = function(eta, h) draw_skew_normal(eta[, 1], exp(eta[, 2]), h)
+  ),
+  skew_normal_log_sigma_alpha = likelihood_twin(
+    y = c(0.1, -2.5, 4), latents = 3L,
+    log_density = function(y, a, b, c, size, h) of_skew_normal(y, a, exp(b), c),
+    draw = function(eta, h) draw_skew_normal(eta[, 1], exp(eta[, 2]), 2 + eta[, 3])
   ),
   inverse_gaussian_log_shape = likelihood_twin(
     y = c(0.02, 1, 40), size = c(1, 6, 0.4), latents = 2L,
@@ -227,10 +301,32 @@ likelihood_twins <- list(
     log_density = function(y, a, b, size, h) {
       dbeta(y, exp(b) * plogis(a), exp(b) * plogis(-a), log = TRUE)
     },
-    draw = function(eta, h) {
-      p <- plogis(eta[, 1])
-      pmin(pmax(rbeta(nrow(eta), p * exp(eta[, 2]), (1 - p) * exp(eta[, 2])), 1e-6), 1 - 1e-6)
-    }
+    draw = function(eta, h) draw_beta(eta[, 1], exp(eta[, 2]))
+  ),
+  ordbeta = likelihood_twin(
+    y = c(0, 0.03, 0.6, 1), parameters = list(cuts = c(-1.2, 0.9), phi = 3.5),
+    response = c(0, 0.4, 0.35, 0.8, 1, 0.2, 0.6, 0),
+    log_density = function(y, eta, trials = 1, cuts = c(-1, 1), phi = 1) of_ordbeta(y, eta, phi, cuts),
+    drawn_with = c(t1 = -1, t2 = 1.5, phi = 5), ordered = "cuts",
+    draw = function(eta, h) draw_ordbeta(eta, h[[3]], h[1:2])
+  ),
+  ordbeta_log_phi = likelihood_twin(
+    y = c(0, 0.03, 0.6, 1), parameters = list(cuts = c(-1.2, 0.9)), latents = 2L,
+    log_density = function(y, a, b, size, h) of_ordbeta(y, a, exp(b), h) + 0 * b,
+    drawn_with = c(t1 = -1, t2 = 1.5), ordered = "cuts",
+    draw = function(eta, h) draw_ordbeta(eta[, 1], exp(eta[, 2]), h)
+  ),
+  zero_one_inflated_beta = likelihood_twin(
+    y = c(0, 0.03, 0.6, 1), parameters = list(phi = 3.5), latents = 3L,
+    response = c(0, 0.4, 0.35, 0.8, 1, 0.2, 0.6, 0),
+    log_density = function(y, a, b, c, size, h) of_inflated_beta(y, a, h, b, c),
+    drawn_with = c(phi = 5),
+    draw = function(eta, h) draw_inflated_beta(eta[, 1], h, eta[, 2], eta[, 3])
+  ),
+  zero_one_inflated_beta_log_phi = likelihood_twin(
+    y = c(0, 0.03, 0.6, 1), latents = 4L,
+    log_density = function(y, a, b, c, d, size, h) of_inflated_beta(y, a, exp(b), c, d),
+    draw = function(eta, h) draw_inflated_beta(eta[, 1], exp(eta[, 2]), eta[, 3], eta[, 4])
   ),
   beta_binomial = likelihood_twin(
     y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), parameters = list(precision = 3.5), response = eight$binary,
@@ -481,6 +577,18 @@ likelihood_twins <- list(
       eta + h * (rexp(length(eta)) / 0.3 - rexp(length(eta)) / 0.7)
     }
   ),
+  exgaussian = likelihood_twin(
+    y = c(0.1, -2.5, 4), parameters = list(sigma = 0.7, beta = 1.3), response = eight$numbers,
+    log_density = function(y, eta, trials = 1, sigma = 1, beta = 1) of_exgaussian(y, eta, sigma, beta),
+    drawn_with = c(sigma = 0.6, beta = 1.2),
+    draw = function(eta, h) rnorm(length(eta), eta - h[["beta"]], h[["sigma"]]) + rexp(length(eta), 1 / h[["beta"]])
+  ),
+  skew_normal = likelihood_twin(
+    y = c(0.1, -2.5, 4), parameters = list(sigma = 0.7, alpha = -2.5), response = eight$numbers,
+    log_density = function(y, eta, trials = 1, sigma = 1, alpha = 1) of_skew_normal(y, eta, sigma, alpha),
+    drawn_with = c(sigma = 0.6, alpha = 3),
+    draw = function(eta, h) draw_skew_normal(eta, h[["sigma"]], h[["alpha"]])
+  ),
   von_mises = likelihood_twin(
     y = c(-3, 0.4, 2), parameters = list(kappa = 2.3), response = eight$angles,
     log_density = function(y, eta, trials = 1, kappa = 1) {
@@ -507,19 +615,8 @@ likelihood_twins <- list(
   ),
   beta = likelihood_twin(
     y = c(0.03, 0.5, 0.999), parameters = list(precision = 3.5), response = eight$fractions,
-    log_density = function(y, eta, trials = 1, precision = 1) {
-      a <- precision * plogis(eta)
-      b <- precision * plogis(-eta)
-      # log Gamma(a) = log Gamma(1 + a) - log(a), where a may be tiny
-      log_a <- log(precision) + plogis(eta, log.p = TRUE)
-      log_b <- log(precision) + plogis(-eta, log.p = TRUE)
-      lgamma(precision) - lgamma(1 + a) - lgamma(1 + b) + log_a + log_b + (a - 1) * log(y) + (b - 1) * log1p(-y)
-    },
-    drawn_with = c(precision = 5),
-    draw = function(eta, h) {
-      p <- plogis(eta)
-      pmin(pmax(rbeta(length(eta), p * h, (1 - p) * h), 1e-6), 1 - 1e-6)
-    }
+    log_density = function(y, eta, trials = 1, precision = 1) of_beta(y, eta, precision),
+    drawn_with = c(precision = 5), draw = draw_beta
   ),
   cumulative_logit = cumulative_twin(plogis),
   cumulative_probit = cumulative_twin(pnorm),
@@ -551,7 +648,8 @@ densities_of <- function(latents) {
 reference_log_density <- densities_of(1)
 two_predictor_densities <- densities_of(2)
 three_predictor_densities <- densities_of(3)
-predictor_densities <- c(two_predictor_densities, three_predictor_densities)
+four_predictor_densities <- densities_of(4)
+predictor_densities <- c(two_predictor_densities, three_predictor_densities, four_predictor_densities)
 
 latents_of <- function(type) max(1, likelihood_cases[[type]]$latents)
 
@@ -567,7 +665,7 @@ likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectatio
   settings <- prior$settings
   if (!is.null(case$ordered)) {
     settings <- c(list(t1 = list(transform = "identity", lower = -1e3, upper = 1e3)), lapply(
-      stats::setNames(nm = names(case$hyper)[-1]),
+      stats::setNames(nm = grep("^t[^1]", names(case$hyper), value = TRUE)),
       function(name) list(transform = "above", lower = 1e-8, upper = 1e3)
     ))
   }
@@ -577,7 +675,10 @@ likelihood_model <- function(type, kind, n, variance = exp(rnorm(1)), expectatio
   if (!is.null(weights)) model$weights <- weights
   at <- as.list(length(prior$hyper) + seq_along(case$hyper))
   names(at) <- names(case$hyper)
-  if (!is.null(case$ordered)) at <- list(thresholds = unlist(at, use.names = FALSE))
+  if (!is.null(case$ordered)) {
+    own <- grepl("^t", names(at))
+    at <- c(stats::setNames(list(unlist(at[own], use.names = FALSE)), case$ordered), at[!own])
+  }
   constants <- if (is.null(case$constants)) list() else case$constants
   model$likelihood <- list(type = type, hyper = at, constants = constants)
   if (!is.null(prior$per_class)) {

@@ -52,6 +52,18 @@ response_problems <- function() {
       psi = c(threshold1 = "cumulative.1|2", threshold2 = "cumulative.2|3"),
       response = function(fit, rows) lapply(predict(fit, rows, type = "prob", se.fit = TRUE), function(x) x[, "1"])
     ),
+    ozone = list(
+      formula = list(y ~ temp + wind, beta ~ temp), family = exgaussian(),
+      prior = c(wide, list(sigma = wide, beta = wide)), response = mean_of_y
+    ),
+    boston = list(
+      formula = list(y ~ lstat + rm, sigma ~ lstat, alpha ~ 1), family = skew_normal(),
+      prior = c(wide, list(sigma = wide, alpha = wide)), response = mean_of_y
+    ),
+    esoph = list(
+      formula = list(y ~ age + alc, phi ~ 1), family = ordbeta(), prior = c(wide, list(phi = wide)),
+      psi = c(cutzero = "ordbeta.cutzero", cutone = "ordbeta.cutone"), response = mean_of_y
+    ),
     # P(T > 1) has no se.fit: its moments are those of draws of coefficients and shape
     ovarian = list(
       formula = survival::Surv(t, event) ~ age + rx, family = weibull(shape = log_normal(0, 1)), prior = wide,
@@ -126,7 +138,7 @@ of_trials <- list(
 uncertainty_cases <- function() {
   unlist(lapply(family_names(), function(name) {
     sets <- names(galvi:::family_types[[name]]$with_predictors)
-    alone <- !any(c("zi", "hu") %in% sets)
+    alone <- !length(galvi:::always_predicted(galvi_family(name)))
     c(if (alone) name, if (length(sets)) paste(name, sets))
   }))
 }
@@ -141,7 +153,9 @@ uncertainty_case <- function(case, n = 50, seed = 1) {
   type <- galvi:::family_types[[name]]
   d <- data.frame(x1 = rnorm(n), x2 = rnorm(n))
   eta <- with(d, cbind(0.5 + 0.6 * x1 - 0.4 * x2))
-  for (other in others) eta <- cbind(eta, if (other %in% c("zi", "hu")) -0.7 + 0.5 * d$x1 else 0.3 + 0.4 * d$x1)
+  for (other in others) {
+    eta <- cbind(eta, if (other %in% c("zi", "hu", "zoi", "coi")) -0.7 + 0.5 * d$x1 else 0.3 + 0.4 * d$x1)
+  }
   set <- paste(others, collapse = " ")
   twin <- if (length(others)) likelihood_twins[[type$with_predictors[[set]]]] else default_twin(name)
   if (name %in% c("categorical", "stick_breaking")) eta <- cbind(eta, -eta, 0)[, seq_len(twin$latents)]

@@ -151,7 +151,7 @@ test_that("distributions are integrated to many digits, wherever the mass is", {
 })
 
 test_that("parameters live where their links say, and may be held or have priors", {
-  skewed <- custom_family("skew_normal", function(y, eta, scale, skew, mix) {
+  skewed <- custom_family("azzalini", function(y, eta, scale, skew, mix) {
     z <- (y - eta) / scale
     log(2 / scale) + dnorm(z, log = TRUE) + pnorm(skew * (0.5 + mix) * z, log.p = TRUE)
   }, links = c(skew = "identity", mix = "logit"),
@@ -160,10 +160,10 @@ test_that("parameters live where their links say, and may be held or have priors
   d <- data.frame(x = runif(80))
   d$y <- d$x + 0.5 * (0.97 * abs(rnorm(80)) + 0.24 * rnorm(80))
   fit <- custom_fit(y ~ x, d, skewed)
-  hyper <- fit$hyper[fit$hyper$term == "skew_normal", ]
+  hyper <- fit$hyper[fit$hyper$term == "azzalini", ]
   expect_identical(hyper$status, c("learned", "learned", "fixed"))
   expect_gt(hyper$estimate[2], 1)
-  expect_output(print(fit), "skew_normal")
+  expect_output(print(fit), "azzalini")
   expect_output(print(skewed), "mix: fixed")
   pdf(NULL)
   on.exit(dev.off())

@@ -28,6 +28,10 @@ test_that("families of brms are translated by name and link", {
   expect_translated(brms_family("exponential", "log"), "exponential", "log")
   expect_translated(brms_family("beta", "logit"), "beta_family", "logit")
   expect_translated(brms_family("cumulative", "probit", threshold = "flexible"), "cumulative", "probit")
+  expect_translated(brms_family("exgaussian", "identity"), "exgaussian", "identity")
+  expect_translated(brms_family("skew_normal", "identity"), "skew_normal", "identity")
+  expect_translated(brms_family("zero_one_inflated_beta", "logit"), "zero_one_inflated_beta", "logit")
+  expect_translated(list(family = "ordbeta", link = "logit"), "ordbeta", "logit")
 })
 
 test_that("the reference of brms's categorical is kept", {
@@ -43,13 +47,13 @@ test_that("families of brms without a counterpart are refused with what to use",
   foreign_refused(brms_family("cumulative", "cloglog"), "cumulative\\(\"logit\"\\)")
   foreign_refused(brms_family("cumulative", "logit", threshold = "equidistant"), "equidistant")
   foreign_refused(brms_family("gamma", "inverse"), "Gamma\\(\"log\"\\)")
-  foreign_refused(brms_family("zero_inflated_beta", "logit"), "beta_family\\(\\)")
+  foreign_refused(brms_family("zero_inflated_beta", "logit"), "zero_one_inflated_beta\\(\\).*ordbeta\\(\\)")
   foreign_refused(brms_family("hurdle_cumulative", "logit"), "hurdle\\(\\)")
   foreign_refused(brms_family("asym_laplace", "identity"), "asymmetric_laplace\\(quantile = 0.5\\)")
   foreign_refused(brms_family("sratio", "logit"), "cumulative\\(\\)")
   expect_translated(brms_family("multinomial", "logit"), "categorical", "logit")
   foreign_refused(brms_family("frechet", "log"), "Gamma")
-  foreign_refused(brms_family("skew_normal", "identity"), "custom_family")
+  foreign_refused(brms_family("exgaussian", "log"), "identity")
 })
 
 test_that("survival families of brms are ours", {

@@ -57,7 +57,7 @@ test_that("files that vignettes name exist, with the functions that are said to 
   })
   expect_gt(length(named[["theory.Rmd"]]), 20L)
   # what readers of extending are told to write
-  yours <- c("src/likelihood/skew_normal.h", "src/kernel/spectral_mixture.h")
+  yours <- c("src/likelihood/azzalini.h", "src/kernel/spectral_mixture.h")
   for (vignette in names(named)) {
     files <- setdiff(named[[vignette]], yours)
     expect_identical(files[!file.exists(from_root(files))], character(), label = vignette)
