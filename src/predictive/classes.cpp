@@ -59,7 +59,7 @@ void over_last(const PredictedParameter& likelihood, const double* mean, const d
                double* second_moment) {
   const Index C = likelihood.classes(), last = likelihood.last();
   GaussianRule rule;
-  rule.place(mean[last], variance[last], {likelihood.width(*mean), 0.0});
+  rule.place(mean[last], variance[last], {likelihood.width(mean), 0.0});
   Vector first(C), second(C);
   std::fill_n(probability, C, 0.0);
   if (second_moment) std::fill_n(second_moment, C, 0.0);
