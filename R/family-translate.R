@@ -31,13 +31,13 @@ family_hint <- function(name) {
   refused <- refused_families
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
   if (length(hit)) return(sprintf("The %s family is not available: %s.", name, refused[[hit[1L]]]))
-  sprintf("Families are %s.", quote_names(family_words, max = 30L))
+  sprintf("Families are %s.", quote_names(family_words, max = 60L))
 }
 
 #' What to write for a link that binomial() of base R does not have, where ours has it
 #' @noRd
 link_hint <- function(message) {
-  link <- matched(".*\\W(\\w+)\\W link not recognised.*", message)
+  link <- matched(".*\\W(\\w+)\\W link not recogni[sz]ed.*", message)
   if (!length(link) || !link %in% names(family_types$binomial$links)) return("")
   sprintf(" Base R does not have it: write galvi_family(\"binomial\", link = \"%s\").", link)
 }
@@ -56,7 +56,7 @@ refuse_family <- function(name, arg) {
     stop_galvi("family", sprintf("The %s family is not available: %s.", name, refused[[hit[1L]]]))
   }
   stop_galvi("family", sprintf(
-    "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 30L), name,
+    "`%s` must be one of %s, not \"%s\".%s", arg, quote_names(available, max = 60L), name,
     did_you_mean(name, c(available, "bernoulli", "geometric"))
   ))
 }

@@ -106,13 +106,18 @@ mgcv_smooths <- function(spec, data, n, absorb = TRUE) {
   })
   smooths <- tryCatch(told(if (is.null(spec$linked)) {
     mgcv::smoothCon(spec$smooth, data, knots = smooth_knots(spec, data), absorb.cons = absorb,
-      scale.penalty = TRUE, n = n)
+      scale.penalty = TRUE, n = n, modCon = one_constraint)
   } else {
-    mgcv::smoothCon(spec$smooth, spec$linked, absorb.cons = absorb, scale.penalty = TRUE, n = n, dataX = data)
+    mgcv::smoothCon(spec$smooth, spec$linked, absorb.cons = absorb, scale.penalty = TRUE, n = n, dataX = data,
+      modCon = one_constraint)
   }), error = function(e) stop_unmade(e, spec, data))
   for (smooth in smooths) check_made(smooth, spec$label)
   smooths
 }
+
+# smoothCon()'s word for predictions with the constraint of the fit: t2() has another one for them, to which gam() moves
+# its coefficients.
+one_constraint <- 3L
 
 # Regions of a map that no row has.
 smooth_knots <- function(spec, data) {

@@ -18,8 +18,8 @@ priors <- list(
     prior(exponential(1), class = "sd")),
   kidney = c(prior(normal(0, 2), class = "b"), prior(normal(4, 3), class = "Intercept"),
     prior(exponential(1), class = "sd"), prior(exponential(1), class = "shape")),
-  # thresholds are estimated in galvi, without a prior
-  inhaler = c(prior(normal(0, 2), class = "b"), prior(normal(0, 4), class = "Intercept"),
+  # galvi gives thresholds no prior
+  inhaler = c(prior(normal(0, 2), class = "b"), prior(normal(0, 100), class = "Intercept"),
     prior(exponential(1), class = "sd"))
 )
 

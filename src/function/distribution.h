@@ -1,6 +1,8 @@
 // The distribution functions of links: of a success, and of a response below a threshold.
 #pragma once
 
+#include <algorithm>
+
 #include "function/standard_function.h"
 
 namespace galvi {
@@ -12,6 +14,11 @@ struct Distribution {
   /// The function of which compositions are made: one of these, where the other is the same or log_gumbel().
   const StandardFunction& standard() const { return &lower == &log_gumbel() ? upper : lower; }
   bool log_concave() const { return !lower.heavy_tailed(); }
+  /// Of sums of these logarithms, on both sides.
+  Smoothness smoothness() const {
+    const Smoothness a = lower.smoothness(), b = upper.smoothness();
+    return {std::min(a.width, b.width), std::max(a.growth, b.growth)};
+  }
 };
 
 inline Distribution logistic() { return {log_sigmoid(), log_sigmoid()}; }

@@ -25,6 +25,7 @@ class CumulativeGumbel final : public CumulativeResponse<Composed> {
     if (!cell.has_far) return;
     sum.add(0, 1.0, -sign, cell.has_near ? cell.far + std::log(-std::expm1(cell.near - cell.far)) : cell.far);
   }
+  Smoothness smoothness() const override { return F_.smoothness(); }
   // With s = log(exp(b) - exp(a)):  ds / db = 1 / (1 - exp(a - b)),  ds / da = 1 - ds / db
   void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
                                 VectorRef gradient) const override {

@@ -29,6 +29,7 @@ class Sequential final : public OrderedResponse<Composed> {
     for (Index j = 0; j < y; ++j) thresholds_.add(j, -adjoint.shift[static_cast<std::size_t>(j)], gradient);
     if (!thresholds_.last(datum)) thresholds_.add(y, adjoint.shift.back(), gradient);
   }
+  Smoothness smoothness() const override { return F_.smoothness(); }
   bool log_concave() const override { return F_.log_concave(); }
   // Two steps of Newton's method towards the mode of a class that has one.
   double starting_eta(const Datum& datum) const override {

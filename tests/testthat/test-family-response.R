@@ -87,7 +87,7 @@ test_that("numbers outside the support are named with their row", {
     expect_equal(respond(c(1, 2), family)$y, c(1, 2))
   }
   bad_response(c(0.5, 1.5), beta_family(), "between 0 and 1, both excluded.*row 2 has 1.5")
-  bad_response(c(0.5, 0, 1), beta_family(), "row 2 has 0, and 1 more row. Move it inside.*n = 3")
+  bad_response(c(0.5, 0, 1), beta_family(), "row 2 has 0, and 1 more row. With zeros and ones use ordbeta.*n = 3")
   expect_equal(respond(c(0.5, 0.1), beta_family())$y, c(0.5, 0.1))
 })
 

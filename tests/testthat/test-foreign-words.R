@@ -219,8 +219,8 @@ test_that("families of other packages are translated or refused by name", {
   expect_match(message_of_error(galvi(y ~ x, d, rstanarm::normal())), "prior normal() of rstanarm", fixed = TRUE)
   skip_if_not_installed("VGAM")
   expect_identical(as_galvi_family(VGAM::poissonff())$family, "poisson")
-  expect_match(message_of_error(galvi(y ~ x, d, nbinom1())), "negbinomial")
-  expect_match(message_of_error(galvi(y ~ x, d, nbinom1)), "negbinomial")
+  expect_match(message_of_error(galvi(y ~ x, d, genpois())), "nbinom1")
+  expect_match(message_of_error(galvi(y ~ x, d, genpois)), "nbinom1")
   expect_match(message_of_error(galvi(y ~ x, d, cox())), "survival object")
 })
 
