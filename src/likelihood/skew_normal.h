@@ -93,7 +93,7 @@ class SkewNormal final : public IdentityLink {
   std::optional<double> predictive_log_density(const Datum& datum, double mean, double variance) const override {
     const Sum sum(*this, variance);
     const double z = sum.at(datum.y - mean);
-    return log_2 - log_sqrt_2pi - std::log(sum.omega) - 0.5 * z * z + log_normal_cdf(sum.alpha * z);
+    return log_2 - log_sqrt_2pi - std::log(sum.omega) - 0.5 * z * z + log_normal_cdf(sum.alpha == 0.0 ? 0.0 : sum.alpha * z);
   }
   std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
     const Sum sum(*this, variance);

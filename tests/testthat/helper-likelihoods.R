@@ -250,7 +250,7 @@ binomial_twin <- function(link) {
     y = c(0, 1, 3, 0, 8), size = c(1, 1, 8, 8, 8), response = eight$binary,
     log_density = function(y, eta, trials = 1) {
       # none of something of probability 0 is certain
-      of <- function(count, log_p) ifelse(count > 0, count * log_p, 0)
+      of <- function(count, log_p) ifelse(rep_len(count > 0, length(eta)), count * log_p, 0)
       lchoose(trials, y) + of(y, log_cdfs[[link]](eta)) + of(trials - y, log_complements[[link]](eta))
     },
     draw = function(eta, h) rbinom(length(eta), 1, cdf_of(link)(eta))

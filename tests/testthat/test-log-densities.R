@@ -30,7 +30,8 @@ test_that("usual linear predictors", {
   for (type in likelihood_facts()$type) {
     for (n in c(1, 4, 37, 256)) {
       eta <- eta_of(type, rnorm(n * latents_of(type), sd = 1.5))
-      expect_same_sums(rows_of_type(type, eta), eta, paste(type, n), at_once = TRUE)
+      # where sigma is 100 times beta the terms of exgaussian cancel, which log_density() avoids
+      expect_same_sums(rows_of_type(type, eta), eta, paste(type, n), at_once = type != "exgaussian_log_sigma_log_beta")
     }
   }
 })
