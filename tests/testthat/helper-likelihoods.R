@@ -192,7 +192,7 @@ of_inflated_beta <- function(y, a, phi, zoi, coi) {
 
 draw_beta <- function(eta, phi) pmin(pmax(rbeta(length(eta), plogis(eta) * phi, plogis(-eta) * phi), 1e-6), 1 - 1e-6)
 draw_ordbeta <- function(eta, phi, cuts) {
-  cell <- draw_cell(eta, cuts, plogis)
+  cell <- draw_cell(eta, cuts, cumulative_log_density("logit"))
   ifelse(cell == 0, 0, ifelse(cell == 2, 1, draw_beta(eta, phi)))
 }
 draw_inflated_beta <- function(eta, phi, zoi, coi) {
