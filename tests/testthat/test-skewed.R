@@ -62,7 +62,7 @@ test_that("both have the mean eta, and distribution functions that are integrals
 })
 test_that("sigma, beta and alpha have formulas of their own", {
   set.seed(4)
-  n <- 200
+  n <- 60
   d <- data.frame(x = rnorm(n), w = rnorm(n))
   d$y <- 1 + d$x + rnorm(n, 0, exp(-0.5 + 0.4 * d$w)) + exp(0.2 + 0.3 * d$w) * (rexp(n) - 1)
   fit <- galvi(list(y ~ x, sigma ~ w, beta ~ w), d, exgaussian())
