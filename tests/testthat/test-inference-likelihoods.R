@@ -44,10 +44,12 @@ test_that("where a bound has one optimum all methods meet there; elsewhere they 
 
 test_that("a bound's optimum lies below the exact one's", {
   for (type in names(likelihood_cases)) {
+    expectations <- setdiff(served_expectations(type), "taylor")
+    if (length(expectations) < 2) next  # the exact one is all that there is
     for_seeds(1:2, function(seed) {
       model <- likelihood_model(type, "gp", 25)
       exact <- fit_at(model)$elbo
-      for (expectation in setdiff(served_expectations(type), "taylor")) {
+      for (expectation in expectations) {
         model$expectation <- expectation
         expect_lte(fit_at(model)$elbo, exact + 1e-7, label = paste(type, expectation))
       }
