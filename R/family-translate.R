@@ -37,7 +37,7 @@ family_hint <- function(name) {
 #' What to write for a link that binomial() of base R does not have, where ours has it
 #' @noRd
 link_hint <- function(message) {
-  link <- matched(".*\\W(\\w+)\\W link not recogni[sz]ed.*", message)
+  link <- matched(".*\\W(\\w+)\\W link not .*", message)
   if (!length(link) || !link %in% names(family_types$binomial$links)) return("")
   sprintf(" Base R does not have it: write galvi_family(\"binomial\", link = \"%s\").", link)
 }
