@@ -45,7 +45,7 @@ is_positive <- function(fit) !link_has(fit$family, "same_units")
 #' @noRd
 typical_target <- function(fit) {
   views <- predictors(fit)
-  rows <- do.call(c, lapply(views, function(view) frame_rows(view$design, typical_frame(view, 1L))))
+  rows <- unname(lapply(views, function(view) frame_rows(view$design, typical_frame(view, 1L))$terms))
   list(n = 1L, size = 1, names = "1", marginals = latent_at(fit, rows, 1L))
 }
 

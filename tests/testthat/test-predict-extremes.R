@@ -174,7 +174,7 @@ test_that("every family's predictions are numbers, in order and in time, at any 
       fine <- c(
         density = !anyNA(density), cdf = in_unit(cdf) && !is.unsorted(cdf),
         upper = in_unit(upper) && !is.unsorted(rev(upper)), sum = isTRUE(max(abs(cdf + upper - 1)) < 1e-9),
-        quantiles = !anyNA(quantiles) && !is.unsorted(signif(quantiles, 14))  # to rounding
+        quantiles = !anyNA(quantiles) && !is.unsorted(signif(as.numeric(quantiles), 14))  # to rounding
       )
       wrong <- c(wrong, sprintf("%s at mean %g, variance %g", names(fine)[!fine], m, v))
     }
