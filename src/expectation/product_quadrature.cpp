@@ -14,10 +14,18 @@
 namespace galvi {
 namespace {
 
-// Where log p is that near to a polynomial, in units of its scale: sds up to which five or seven nodes suffice, the spread
-// below which differences would lose digits, and the distance at which singularities are assumed otherwise.
-constexpr double five_nodes = 0.4, seven_nodes = 1.0, least_spread = 0.1, assumed_width = 5.0;
-constexpr double near_mean = 3.0;  // sds
+// On a line through the mean, a predictor's nodes are chosen by Hermite's coefficients of log p over N(mean,
+// spread^2), in
+// nats: it bends enough to be seen among rounding errors; it is resolved, so that no singularity is within
+// three spreads;
+// the coefficients that a rule of fewer nodes leaves out are next to nothing.
+constexpr int line_nodes = 13, last_degree = line_nodes - 1;
+constexpr double least_bend = 1e-4, resolved = 1e-6, nothing = 1e-10, rounding = 1e-14;
+constexpr double singularity_spreads = 3.0, growth = 2.0;
+constexpr double change_of_spread = 3.0;
+constexpr int most_wider = 12, most_narrower = 3;
+constexpr double least_spread = 1e-6;  // relative to the mean, where there is no variance
+constexpr double near_mean = 3.0;      // sds
 constexpr Index rows_at_once = 256;
 constexpr Index nodes_at_once = 200000;  // in one call
 
@@ -25,19 +33,20 @@ constexpr Index nodes_at_once = 200000;  // in one call
 class Product {
  public:
   Product(const CustomSeveral& likelihood, Vector y, Matrix mean, Matrix variance)
-      : l_(likelihood), K_(likelihood.latents()), y_(std::move(y)), mean_(std::move(mean)), variance_(std::move(variance)) {
-    const Matrix unit = l_.units(y_, mean_);
+      : l_(likelihood),
+        K_(likelihood.latents()),
+        y_(std::move(y)),
+        mean_(std::move(mean)),
+        variance_(std::move(variance)) {
     centre_ = l_.density().log_densities(y_, mean_);
     for (Index r = 0; r < y_.size(); ++r)
       if (!std::isfinite(centre_[r])) l_.density().check(y_[r], mean_.row(r).transpose());
     rules_.resize(static_cast<std::size_t>(y_.size() * K_));
+    place_rules();
     first_.push_back(0);
     for (Index r = 0; r < y_.size(); ++r) {
       Index count = 1;
-      for (Index k = 0; k < K_; ++k) {
-        place(rule(r, k), mean_(r, k), variance_(r, k), unit(r, k));
-        count *= static_cast<Index>(rule(r, k).nodes().size());
-      }
+      for (Index k = 0; k < K_; ++k) count *= static_cast<Index>(rule(r, k).nodes().size());
       first_.push_back(first_.back() + count);
     }
   }
@@ -93,12 +102,114 @@ class Product {
   }
 
  private:
-  static void place(DerivativeRule& rule, double mean, double variance, double unit) {
-    const double sd = std::sqrt(variance);
-    if (sd <= seven_nodes * unit)
-      rule.place_few(mean, variance, sd <= five_nodes * unit ? 5 : 7, least_spread * unit);
-    else
-      rule.place(mean, variance, {assumed_width * unit, 1.0});
+  /// The search for the spread of the nodes of row r in predictor k.
+  struct Search {
+    Index r, k;
+    double sd;
+    int wider = 0, narrower = 0;
+  };
+
+  // In rounds, each of which asks for the lines of all searches at once.
+  void place_rules() {
+    spread_ = variance_.cwiseSqrt().cwiseMax(least_spread * mean_.cwiseAbs().cwiseMax(1.0));
+    std::vector<Search> open;
+    for (Index r = 0; r < size(); ++r)
+      for (Index k = 0; k < K_; ++k) open.push_back({r, k, std::sqrt(variance_(r, k))});
+    while (!open.empty()) {
+      const Matrix lines = lines_of(open);
+      std::vector<Search> next;
+      for (std::size_t i = 0; i < open.size(); ++i)
+        if (!place(open[i], lines.middleCols(static_cast<Index>(2 * i), 2))) next.push_back(open[i]);
+      open = std::move(next);
+    }
+  }
+  /// log p on two lines for each search, along its predictor: the others one spread above and below their
+  /// means, because
+  /// log p may be flat at the mean alone.   line_nodes x 2 * searches
+  Matrix lines_of(const std::vector<Search>& searches) const {
+    const Index count = 2 * line_nodes * static_cast<Index>(searches.size());
+    const DerivativeRule& line = unit_line();
+    Vector y(count);
+    Matrix eta(count, K_);
+    Index at = 0;
+    for (const Search& search : searches)
+      for (const double side : {-1.0, 1.0})
+        for (const double z : line.nodes()) {
+          y[at] = y_[search.r];
+          eta.row(at) = mean_.row(search.r) + side * spread_.row(search.r);
+          eta(at++, search.k) = mean_(search.r, search.k) + spread_(search.r, search.k) * z;
+        }
+    const Vector l = l_.density().log_densities(y, eta);
+    return Eigen::Map<const Matrix>(l.data(), line_nodes, 2 * static_cast<Index>(searches.size()));
+  }
+  /// Whether the search has ended, with a rule; else it goes on with another spread.
+  bool place(Search& search, const Matrix& lines) {
+    const Vector size = sizes_of(lines);
+    const double bend = size.tail(last_degree - 1).maxCoeff(), sd = search.sd;
+    const bool good = size[last_degree] + size[last_degree - 1] <= std::max(resolved, rounding * size[0]);
+    double& spread = spread_(search.r, search.k);
+    if (good && bend < least_bend && search.narrower == 0 && search.wider < most_wider) {
+      ++search.wider;
+      spread *= change_of_spread;
+      return false;
+    }
+    if (!good && search.wider == 0 && search.narrower < most_narrower) {
+      ++search.narrower;
+      spread /= change_of_spread;
+      return false;
+    }
+    DerivativeRule& out = rule(search.r, search.k);
+    const double mean = mean_(search.r, search.k), variance = variance_(search.r, search.k);
+    if (spread < sd) {
+      out.place(mean, variance, {singularity_spreads * spread, growth});
+      spread = sd;
+    } else if (good) {
+      out.place_few(mean, variance, fewest(size, bend, spread > sd), spread);
+    } else {
+      if (search.wider > 0) spread /= change_of_spread;  // the one before was good
+      out.place_few(mean, variance, line_nodes, spread);
+    }
+    return true;
+  }
+  /// The larger size of each of Hermite's coefficients on two lines; first that of the values.
+  static Vector sizes_of(const Matrix& lines) {
+    Vector out = Vector::Zero(line_nodes);
+    if (!lines.allFinite()) return Vector::Constant(line_nodes, std::numeric_limits<double>::infinity());
+    const DerivativeRule& line = unit_line();
+    Matrix basis(line_nodes, line_nodes);  // nodes x degrees
+    for (Index j = 0; j < line_nodes; ++j) {
+      const double z = line.nodes()[static_cast<std::size_t>(j)],
+                   mass = line.weight(0, static_cast<std::size_t>(j));
+      double before = 0.0, now = 1.0;  // He_n / sqrt(n!)
+      for (int n = 0; n < line_nodes; ++n) {
+        basis(j, n) = mass * now;
+        const double next = (z * now - std::sqrt(static_cast<double>(n)) * before) / std::sqrt(n + 1.0);
+        before = now;
+        now = next;
+      }
+    }
+    out = (basis.transpose() * lines).cwiseAbs().rowwise().maxCoeff();
+    out[0] = lines.cwiseAbs().maxCoeff();
+    return out;
+  }
+  // Nodes spread wider than the Gaussian are those of an interpolating polynomial; else n of them integrate
+  // products of
+  // log p and He_2 up to degree 2 n - 1.
+  static int fewest(const Vector& size, double bend, bool interpolates) {
+    const double small = nothing * std::min(1.0, bend) + rounding * size[0];
+    const auto from = [&](int degree) { return size.tail(line_nodes - degree).maxCoeff(); };
+    for (const int n : {5, 7})
+      if (from(interpolates ? n : std::min(2 * n - 2, last_degree - 1)) <= small) return n;
+    // the sixteenth coefficient is a tenth of the twelfth or less
+    return from(interpolates ? 9 : last_degree - 1) <= (interpolates ? 1.0 : 10.0) * small ? 9 : line_nodes;
+  }
+  static const DerivativeRule& unit_line() {
+    static const DerivativeRule line = [] {
+      DerivativeRule out;
+      out.place_few(0.0, 1.0, line_nodes, 1.0);
+      return out;
+    }();
+    return line;
   }
   DerivativeRule& rule(Index r, Index k) { return rules_[static_cast<std::size_t>(r * K_ + k)]; }
   const DerivativeRule& rule(Index r, Index k) const { return rules_[static_cast<std::size_t>(r * K_ + k)]; }
@@ -170,6 +281,7 @@ class Product {
   Index K_;
   Vector y_;
   Matrix mean_, variance_;
+  Matrix spread_;  // of the nodes
   Vector centre_;  // log p at the means, subtracted from all values
   std::vector<DerivativeRule> rules_;
   std::vector<Index> first_;  // the number of each row's first node
@@ -185,7 +297,8 @@ struct Block {
 Block block_of(const Data& data, const Matrix& mean, const Matrix& variance, Index begin, Index end) {
   Block out;
   for (Index n = begin; n < end; ++n) {
-    const bool proper = mean.row(n).allFinite() && variance.row(n).allFinite() && (variance.row(n).array() >= 0.0).all();
+    const bool proper =
+        mean.row(n).allFinite() && variance.row(n).allFinite() && (variance.row(n).array() >= 0.0).all();
     if (data.weight[n] != 0.0 && proper) out.rows.push_back(n);
   }
   out.y = data.y(out.rows);
@@ -209,11 +322,14 @@ void for_blocks(Context& context, const Data& data, const Matrix& mean, const Ma
 
 std::string ProductQuadrature::refuses(const Likelihood& likelihood) const {
   const Distributional* form = likelihood.distributional();
-  return form && form->custom_several() ? "" : "Product quadrature serves custom families with several predictors.";
+  return form && form->custom_several()
+             ? ""
+             : "Product quadrature serves custom families with several predictors.";
 }
 
-void ProductQuadrature::evaluate(Context& context, const Likelihood& likelihood, const Data& data, const Matrix& mean,
-                                 const Matrix& variance, int order, Expectations& out) const {
+void ProductQuadrature::evaluate(Context& context, const Likelihood& likelihood, const Data& data,
+                                 const Matrix& mean, const Matrix& variance, int order,
+                                 Expectations& out) const {
   const Index N = data.y.size(), K = likelihood.latents();
   if (mean.rows() != N || variance.rows() != N || mean.cols() != K || variance.cols() != K)
     throw std::invalid_argument("mean and variance must be N x K");
@@ -223,13 +339,16 @@ void ProductQuadrature::evaluate(Context& context, const Likelihood& likelihood,
     for (Matrix* part : {&out.d_mm, &out.d_mv, &out.d_vv}) *part = Matrix::Zero(N, K * K);
   for (Index n = 0; n < N; ++n)
     if (data.weight[n] != 0.0) out.value[n] = std::numeric_limits<double>::quiet_NaN();
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> d(5, K * K);  // d_m, d_v, d_mm, d_mv, d_vv of a row
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> d(
+      5, K * K);  // d_m, d_v, d_mm, d_mv, d_vv of a row
   for_blocks(context, data, mean, variance, [&](const Block& block) {
-    const Product product(*likelihood.distributional()->custom_several(), block.y, block.mean, block.variance);
+    const Product product(*likelihood.distributional()->custom_several(), block.y, block.mean,
+                          block.variance);
     product.for_rows([&](Index r, const ConstVectorRef& values) {
       const Index n = block.rows[static_cast<std::size_t>(r)];
       d.setZero();
-      const double value = product.add(r, values, order, {0.0, &d(0, 0), &d(1, 0), &d(2, 0), &d(3, 0), &d(4, 0)});
+      const double value =
+          product.add(r, values, order, {0.0, &d(0, 0), &d(1, 0), &d(2, 0), &d(3, 0), &d(4, 0)});
       out.value[n] = block.weight[r] * value;
       d *= block.weight[r];
       out.d_mean.row(n) = d.row(0).head(K);
@@ -246,9 +365,10 @@ void ProductQuadrature::evaluate_row(const Likelihood& likelihood, const Datum& 
                                      const double* variance, int order, RowExpectation& out) const {
   using Row = Eigen::Map<const Eigen::RowVectorXd>;
   const Index K = likelihood.latents();
-  const Product product(*likelihood.distributional()->custom_several(), Vector::Constant(1, datum.y), Row(mean, K),
-                        Row(variance, K));
-  product.for_rows([&](Index r, const ConstVectorRef& values) { out.value += product.add(r, values, order, out); });
+  const Product product(*likelihood.distributional()->custom_several(), Vector::Constant(1, datum.y),
+                        Row(mean, K), Row(variance, K));
+  product.for_rows(
+      [&](Index r, const ConstVectorRef& values) { out.value += product.add(r, values, order, out); });
 }
 
 void ProductQuadrature::add_gradient(Context& context, const Likelihood& likelihood, const Data& data,

@@ -115,7 +115,8 @@ class Custom final : public Likelihood {
   /// Of the response where eta is a multiple of 2^level.
   const NumericDistribution& at_lattice(int level, double multiple) const;
   /// Where eta varies over many units the mixture of distributions over eta is a long sum for each y. For its
-  /// moments those given eta, which are smooth in eta, are averaged instead, by the trapezium sum over a lattice
+  /// moments those given eta, which are smooth in eta, are averaged instead, by the trapezium sum over a
+  /// lattice
   /// that all rows share.
   bool by_lattice(double variance) const;
   template <class Function>

@@ -9,12 +9,12 @@ namespace galvi {
 namespace {
 
 constexpr double bend_of_unit = 0.05;  // change of log p over one unit, in nats
-constexpr Index distances = 25;     // of which a unit is one, from 1e-6 to 1e6
+constexpr Index distances = 25;        // of which a unit is one, from 1e-6 to 1e6
 double distance(Index j) { return std::pow(10.0, -6.0 + 0.5 * static_cast<double>(j)); }
 constexpr std::size_t most_kept = 256, most_given = 64;
 
 // Predictions are sums over nodes of the Gaussians of eta.
-constexpr double node_reach = 7.0;       // sds
+constexpr double node_reach = 7.0;     // sds
 constexpr double longest_step = 0.75;  // sds
 constexpr double shortest_step = 0.05;
 constexpr double step_units = 3.0;
@@ -57,7 +57,9 @@ Matrix CustomSeveral::units(const Vector& y, const Matrix& eta) const {
   for (Index i = 0; i < n; ++i)
     for (Index k = 0; k < K; ++k) {
       Index j = 0;
-      const auto bend = [&] { return std::fabs(l[place(i, k, j)] + l[place(i, k, j) + 1] - 2.0 * l[i * each]); };
+      const auto bend = [&] {
+        return std::fabs(l[place(i, k, j)] + l[place(i, k, j) + 1] - 2.0 * l[i * each]);
+      };
       while (j < distances - 1 && bend() < bend_of_unit) ++j;
       out(i, k) = distance(j);
     }
@@ -78,7 +80,8 @@ std::shared_ptr<const Likelihood> CustomSeveral::others_given(double last) const
   return given_[last] = made;
 }
 
-// The trapezium sum on each axis, with a step that is small relative to the Gaussian and to the scale of log p at typical
+// The trapezium sum on each axis, with a step that is small relative to the Gaussian and to the scale of log
+// p at typical
 // responses; nodes of next to no share are left out.
 CustomSeveral::Nodes CustomSeveral::nodes(const double* mean, const double* variance) const {
   const Index K = latents();
@@ -89,7 +92,8 @@ CustomSeveral::Nodes CustomSeveral::nodes(const double* mean, const double* vari
     const double sd = std::sqrt(variance[k]);
     std::vector<double> unit(all.col(k).data(), all.col(k).data() + all.rows());
     std::sort(unit.begin(), unit.end());
-    const double step = sd > 0.0 ? std::clamp(step_units * unit[unit.size() / 4] / sd, shortest_step, longest_step) : 1.0;
+    const double step =
+        sd > 0.0 ? std::clamp(step_units * unit[unit.size() / 4] / sd, shortest_step, longest_step) : 1.0;
     const Index half = sd > 0.0 ? static_cast<Index>(std::ceil(node_reach / step)) : 0, J = out.eta.rows();
     Nodes wider{Matrix(J * (2 * half + 1), K), Vector(J * (2 * half + 1))};
     Index count = 0;

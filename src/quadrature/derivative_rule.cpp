@@ -21,7 +21,8 @@ struct HermiteRule {
   std::vector<double> z, mass;  // of N(0, 1)
 };
 
-// The Gauss-Hermite rule of an odd number of nodes, the middle one first: eigenvalues of the matrix of He's recurrence,
+// The Gauss-Hermite rule of an odd number of nodes, the middle one first: eigenvalues of the matrix of He's
+// recurrence,
 // and squares of their vectors' first components.
 HermiteRule make_hermite(int n) {
   Matrix J = Matrix::Zero(n, n);
@@ -51,7 +52,8 @@ const HermiteRule& gauss_hermite(int count) {
 // c_k = E g He_k / k! under N(mean, w^2). Under N(mean, variance), with u = variance / w^2,
 //   E He_n(z) = (n - 1)!! (u - 1)^(n / 2), n even, so that
 //   E g^(p) = w^-p sum_k c_k k! / (k - p)! E He_{k - p}(z).
-// Where w is the Gaussian's own sd that is E g He_p / w^p. A narrower one would divide rounding errors of g by
+// Where w is the Gaussian's own sd that is E g He_p / w^p. A narrower one would divide rounding errors of g
+// by
 // powers of its sd.
 void DerivativeRule::place(double mean, double variance, const Smoothness& smoothness) {
   const double least = narrow * std::min(smoothness.distance(), widest);

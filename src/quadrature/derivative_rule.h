@@ -14,7 +14,8 @@ class DerivativeRule {
   static constexpr int orders = 5;
 
   void place(double mean, double variance, const Smoothness& smoothness);
-  /// By a Gauss-Hermite rule of so many nodes that spread as those of N(., w^2), w the Gaussian's sd or `least`: g must be
+  /// By a Gauss-Hermite rule of so many nodes that spread as those of N(., w^2), w the Gaussian's sd or
+  /// `least`: g must be
   /// nearly a polynomial across it.
   void place_few(double mean, double variance, int count, double least);
   const std::vector<double>& nodes() const { return nodes_; }
