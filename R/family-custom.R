@@ -108,7 +108,7 @@ is_custom <- function(family) inherits(family, "galvi_custom_family")
 own_family_type.galvi_custom_family <- function(family) {
   custom <- family$custom
   others <- custom$dpars[-1L]
-  sets <- unlist(lapply(seq_along(others), utils::combn, x = others, FUN = paste, collapse = " "))
+  sets <- unlist(lapply(seq_along(others), function(size) utils::combn(others, size, paste, collapse = " ")))
   list(
     dpars = lapply(stats::setNames(nm = others), function(name) parameter(custom$links[[name]], name)),
     with_predictors = stats::setNames(rep("custom", length(sets)), sets),
