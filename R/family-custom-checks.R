@@ -15,8 +15,8 @@ check_custom_dpars <- function(dpars, derivatives) {
   if (!is.character(dpars) || anyNA(dpars) || !length(dpars) || length(dpars) > 3L || anyDuplicated(dpars) ||
         dpars[1L] != "mu") {
     stop_galvi("family", sprintf(
-      "`dpars` must be one to three names of parameters, the first of which is \"mu\", as c(\"mu\", \"sigma\"), not %s.",
-      if (is.character(dpars)) quote_names(dpars, "\"") else describe(dpars)
+      "`dpars` must be one to three names of parameters, the first of which is \"mu\", as %s, not %s.",
+      "c(\"mu\", \"sigma\")", if (is.character(dpars)) quote_names(dpars, "\"") else describe(dpars)
     ))
   }
   if (!is.null(derivatives)) {

@@ -20,14 +20,17 @@
 #' used in a new session, provided that they do not refer to other objects of your workspace: pass numbers as
 #' `parameters`, with [fixed()] if they are not to be estimated.
 #'
-#' With `dpars = c("mu", "sigma")` the arguments of `log_density` are y and these parameters on their own scales, such as
+#' With `dpars = c("mu", "sigma")` the arguments of `log_density` are y and these parameters on their own scales, such
+#' as
 #' a mean and a standard deviation: `function(y, mu, sigma)`. `mu` has the linear predictor of the response; each of the
-#' others may have a formula, as in `list(y ~ x, sigma ~ z)`, and is one learned number without it. Up to three parameters
+#' others may have a formula, as in `list(y ~ x, sigma ~ z)`, and is one learned number without it. Up to three
+#' parameters
 #' may have one. Expectations are then sums over products of nodes, 25 to some hundred for each row and more where the
 #' posterior is wide, so that three formulas take a hundred times as long as one.
 #'
 #' @param name Name of the family for printing, which must differ from the families of galvi.
-#' @param log_density `function(y, eta, <parameters>)`, or with `dpars` `function(y, <dpars>, <parameters>)`, that returns
+#' @param log_density `function(y, eta, <parameters>)`, or with `dpars` `function(y, <dpars>, <parameters>)`, that
+#'   returns
 #'   the log density (for whole numbers the log probability), including its constant; `-Inf` where y is impossible.
 #' @param derivatives NULL for finite differences, or `function(y, eta, <parameters>)` that returns a list of two
 #'   vectors, the first and second derivative of `log_density` with respect to eta. They make fits faster and more
@@ -35,10 +38,12 @@
 #' @param links Link of eta: `"identity"`, `"log"`, `"logit"`, `"probit"` or `"cloglog"`. It describes how eta
 #'   relates to the mean of the response, for default priors, offsets and partial residuals; it does not change
 #'   `log_density`. A named vector also gives the ranges of parameters, as in `c(eta = "log", skew = "identity")`:
-#'   `"log"` (positive, the default), `"identity"` (any number) or `"logit"` (between 0 and 1). With `dpars` a vector with
+#'   `"log"` (positive, the default), `"identity"` (any number) or `"logit"` (between 0 and 1). With `dpars` a vector
+#'   with
 #'   one link for each of them, or a named one, as in `c(mu = "log", skew = "identity")`.
 #' @param parameters Named list or vector with the other arguments of `log_density`: numbers as starting values,
-#'   [fixed()], or, for positive parameters, priors such as [log_normal()]. `dpars` after the first start at 1 with a log
+#'   [fixed()], or, for positive parameters, priors such as [log_normal()]. `dpars` after the first start at 1 with a
+#'   log
 #'   link, 0.5 with a logit link and 0 otherwise unless they are named here.
 #' @param support Possible responses: `"real"`, `"positive"`, `"unit"` (between 0 and 1), `"count"` (whole numbers from
 #'   0), two numbers `c(low, high)` for all numbers between them, or consecutive integers such as `0:10`.
@@ -46,7 +51,8 @@
 #'   `function(<dpars>, <parameters>)`, that returns a random response for each eta.
 #' @param log_concave TRUE if `log_density` is concave in eta for every y. Inference relies on this, for instance when
 #'   it certifies that the bound is at its maximum.
-#' @param dpars NULL, or the names of up to three parameters that may have linear predictors, the first of which is `"mu"`.
+#' @param dpars NULL, or the names of up to three parameters that may have linear predictors, the first of which is
+#'   `"mu"`.
 #' @return An object of class `galvi_family`, see [galvi_family()].
 #' @section Errors:
 #' `galvi_error_callback` where a function fails, returns something else than described, or does not pass the tests;
