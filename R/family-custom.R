@@ -26,7 +26,7 @@
 #' others may have a formula, as in `list(y ~ x, sigma ~ z)`, and is one learned number without it. Up to three
 #' parameters
 #' may have one. Expectations are then sums over products of nodes, 25 to some hundred for each row and more where the
-#' posterior is wide, so that three formulas take a hundred times as long as one.
+#' posterior is wide.
 #'
 #' @param name Name of the family for printing, which must differ from the families of galvi.
 #' @param log_density `function(y, eta, <parameters>)`, or with `dpars` `function(y, <dpars>, <parameters>)`, that
@@ -51,7 +51,7 @@
 #'   `function(<dpars>, <parameters>)`, that returns a random response for each eta.
 #' @param log_concave TRUE if `log_density` is concave in eta for every y. Inference relies on this, for instance when
 #'   it certifies that the bound is at its maximum.
-#' @param dpars NULL, or the names of up to three parameters that may have linear predictors, the first of which is
+#' @param dpars NULL, or the names of up to three parameters, two of which may have linear predictors, the first of which is
 #'   `"mu"`.
 #' @return An object of class `galvi_family`, see [galvi_family()].
 #' @section Errors:
@@ -114,10 +114,9 @@ is_custom <- function(family) inherits(family, "galvi_custom_family")
 own_family_type.galvi_custom_family <- function(family) {
   custom <- family$custom
   others <- custom$dpars[-1L]
-  sets <- unlist(lapply(seq_along(others), function(size) utils::combn(others, size, paste, collapse = " ")))
   list(
     dpars = lapply(stats::setNames(nm = others), function(name) parameter(custom$links[[name]], name)),
-    with_predictors = stats::setNames(rep("custom", length(sets)), sets),
+    with_predictors = stats::setNames(rep("custom", length(others)), others),
     links = stats::setNames("custom", family$link), response = custom_response,
     parameters = lapply(custom$transforms, custom_parameter), location = "location",
     constants = function(levels, family) {

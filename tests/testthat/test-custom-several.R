@@ -50,7 +50,7 @@ test_that("expectations, slopes and bends of two are those of the closed form", 
   }
 })
 
-test_that("expectations are sums over the plane and the space", {
+test_that("expectations are sums over the plane", {
   z <- seq(-9, 9, by = 0.2)
   w <- 0.2 * dnorm(z)
   slopes <- function(f, m, v) {
@@ -66,11 +66,6 @@ test_that("expectations are sums over the plane and the space", {
   for (y in c(0, 3, 20)) {
     check(r_negbinomial(), "shape", counts, y, c(0.5, 0.3), c(0.05, 0.1))
     check(r_negbinomial(), "shape", counts, y, c(-1, 1), c(0.8, 0.5))
-  }
-  student <- function(y, e) dt((y - e[, 1]) * exp(-e[, 2]), 1 + exp(e[, 3]), log = TRUE) - e[, 2]
-  for (y in c(0.1, 4)) {
-    check(r_student(), c("sigma", "less"), student, y, c(0, 0.2, 1), c(0.02, 0.05, 0.1))
-    check(r_student(), c("sigma", "less"), student, y, c(0.5, 0.2, 0.5), c(0.3, 0.2, 0.4))
   }
 })
 
@@ -109,15 +104,6 @@ test_that("a copy of negbinomial() has its fits with `shape ~`, and with one lea
   expect_close(coef(copy), coef(ours), 1e-3)  # means over points of the learned shape
   expect_close(copy$hyper$estimate[copy$hyper$parameter == "shape"],
                ours$hyper$estimate[ours$hyper$parameter == "size"], tol$optimum)
-})
-
-test_that("a copy of student() has its fits with three predictors", {
-  d <- several_data(40)
-  prior <- list(default = normal(0, 2), sigma = list(default = normal(0, 1)), nu = list(default = normal(0, 1)))
-  ours <- several_fit(list(y ~ x, sigma ~ x, nu ~ 1), d, student(), prior = prior)
-  names(prior)[3] <- "less"
-  copy <- several_fit(list(y ~ x, sigma ~ x, less ~ 1), d, r_student(), prior = prior)
-  same_fit(ours, copy, function(names) sub("less", "nu", names))
 })
 
 test_that("predictions, residuals, draws and plots", {
@@ -175,6 +161,7 @@ test_that("what is wrong with several predictors is said", {
   d <- several_data(20)
   two_normal <- two(normal)
   refused(several_fit(list(y ~ x, nu ~ x), d, two_normal), "no linear predictor of `nu`", "formula")
+  expect_error(several_fit(list(y ~ x, sigma ~ x, less ~ 1), d, r_student()), class = "galvi_error")
   wrong <- two(function(y, mu, sigma) if (length(sigma) > 1) 1 else dnorm(y, mu, sigma, log = TRUE))
   refused(several_fit(list(y ~ x, sigma ~ x), d, wrong), "number for each y", "callback")
   broken <- two(function(y, mu, sigma) dnorm(y, mu, sigma, log = TRUE) + ifelse(sigma > 0.2 & sigma < 0.9, NaN, 0))
