@@ -51,7 +51,8 @@
 #'   `function(<dpars>, <parameters>)`, that returns a random response for each eta.
 #' @param log_concave TRUE if `log_density` is concave in eta for every y. Inference relies on this, for instance when
 #'   it certifies that the bound is at its maximum.
-#' @param dpars NULL, or the names of up to three parameters, two of which may have linear predictors, the first of which is
+#' @param dpars NULL, or the names of up to three parameters, two of which may have
+#'   linear predictors, the first of which is
 #'   `"mu"`.
 #' @return An object of class `galvi_family`, see [galvi_family()].
 #' @section Errors:

@@ -161,7 +161,7 @@ test_that("what is wrong with several predictors is said", {
   d <- several_data(20)
   two_normal <- two(normal)
   refused(several_fit(list(y ~ x, nu ~ x), d, two_normal), "no linear predictor of `nu`", "formula")
-  expect_error(several_fit(list(y ~ x, sigma ~ x, less ~ 1), d, r_student()), class = "galvi_error")
+  refused(several_fit(list(y ~ x, sigma ~ x, less ~ 1), d, r_student()), "at most two linear predictors", "formula")
   wrong <- two(function(y, mu, sigma) if (length(sigma) > 1) 1 else dnorm(y, mu, sigma, log = TRUE))
   refused(several_fit(list(y ~ x, sigma ~ x), d, wrong), "number for each y", "callback")
   broken <- two(function(y, mu, sigma) dnorm(y, mu, sigma, log = TRUE) + ifelse(sigma > 0.2 & sigma < 0.9, NaN, 0))
