@@ -14,7 +14,7 @@ population_posterior <- function(view, frame) {
   specs <- view$design$specs
   fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
   smooth <- !fixed & !which_can(specs, "grouped") & !which_can(specs, "intervals")
-  rows <- without_groups(frame_rows(view$design, frame)[[1L]], specs)
+  rows <- without_groups(frame_rows(view$design, frame)$terms, specs)
   shown <- if (any(fixed)) which(shown_columns(specs[[which(fixed)]]))
   W <- if (any(fixed)) printed_columns(specs[[which(fixed)]], frame)[, shown, drop = FALSE] else {
     matrix(0, nrow(frame), 0L)

@@ -88,13 +88,7 @@ class ExGaussian final : public IdentityLink {
   }
   Truncation truncation() const override { return Truncation::possible; }
   bool interval(const Datum& row, double eta, double out[5]) const override {
-    const auto tails = [&](double y) { return *predictive_tails({y}, eta, 0.0); };
-    const auto flux = [&](double y, double g[4]) {
-      double l[5];
-      derivatives({y}, eta, l);
-      std::copy(l, l + 4, g);
-    };
-    return interval_by_flux(row.entry, row.exit, support(row), tails, flux, out);
+    return interval_of_location(*this, row, eta, out);
   }
 
   void compose(const Datum& datum, Composition& sum) const override {

@@ -61,4 +61,15 @@ bool interval_by_flux(double low, double high, const Support& support, TailsOf t
   return true;
 }
 
+/// The same where eta is a location, so that the flux is the density.
+inline bool interval_of_location(const Likelihood& likelihood, const Datum& row, double eta, double out[5]) {
+  const auto tails = [&](double y) { return *likelihood.predictive_tails({y}, eta, 0.0); };
+  const auto flux = [&](double y, double g[4]) {
+    double l[5];
+    likelihood.derivatives({y}, eta, l);
+    std::copy(l, l + 4, g);
+  };
+  return interval_by_flux(row.entry, row.exit, likelihood.support(row), tails, flux, out);
+}
+
 }  // namespace galvi
