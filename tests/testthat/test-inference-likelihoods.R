@@ -68,12 +68,14 @@ test_that("a bound's optimum lies below the exact one's", {
   }
 })
 
-# Unconstrained scale: log, but for thresholds. The bound re-optimised at every point.
+# Unconstrained scale: log, but for thresholds and the power of tweedie(). The bound re-optimised at every point.
 numeric_gradient <- function(model, method = "auto") {
   h <- model$hyper
   forward <- function(value) {
     x <- value
     x[h$transform == "log"] <- log(value[h$transform == "log"])
+    power <- h$transform == "one_to_two"
+    x[power] <- qlogis(value[power] - 1)
     above <- which(h$transform == "above")
     x[above] <- log(value[above] - value[above - 1])
     x
@@ -81,6 +83,8 @@ numeric_gradient <- function(model, method = "auto") {
   backward <- function(x) {
     value <- x
     value[h$transform == "log"] <- exp(x[h$transform == "log"])
+    power <- h$transform == "one_to_two"
+    value[power] <- 1 + plogis(x[power])
     for (j in which(h$transform == "above")) value[j] <- value[j - 1] + exp(x[j])
     value
   }
