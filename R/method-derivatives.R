@@ -103,12 +103,21 @@ selected_curves <- function(view, select, can, what) {
     stop_galvi("argument", sprintf("`select` must be names of terms, not %s.", describe(select)))
   }
   plain <- plain_labels(vapply(select, without_options, ""))
-  unknown <- select[!plain %in% plain_labels(labels)]
+  # "s(x)" also names s(x, by = f), as in gratia
+  bare <- plain_labels(vapply(labels, without_by, ""))
+  at <- lapply(plain, function(name) which((if (name %in% plain_labels(labels)) plain_labels(labels) else bare) == name))
+  unknown <- select[lengths(at) == 0L]
   if (length(unknown)) {
     stop_galvi("argument", sprintf("`select` names %s, which is not %s of this model; there %s %s.",
       quote_names(unknown[1L], "\""), what, if (length(labels) == 1L) "is" else "are", quote_names(labels, "\"")))
   }
-  specs[match(unique(plain), plain_labels(labels))]
+  specs[unique(unlist(at))]
+}
+
+without_by <- function(label) {
+  call <- str2lang(label)
+  call[["by"]] <- NULL
+  deparse_one(call)
 }
 
 #' Is a term a function of one number?

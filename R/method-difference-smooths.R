@@ -4,8 +4,8 @@
 #' `s(x, f, bs = "fs")`, along x, for all pairs of levels. It is that of their joint posterior.
 #'
 #' @param model A fit of [galvi()].
-#' @param select Names of terms, such as `"gp(x, by = f)"`; NULL (the default) for all `gp()` and [smooths] of one input
-#'   with a function for each level of a factor.
+#' @param select Names of terms, such as `"gp(x, by = f)"` or `"gp(x)"` for short; NULL (the default) for all `gp()` and
+#'   [smooths] of one input with a function for each level of a factor.
 #' @param n Number of values of the input, between the ends of the data.
 #' @param group_means If TRUE, add the difference of the fixed effect of the factor (a term `f` of the formula). FALSE,
 #'   the default, compares the functions alone; where these have mean zero (see [gp()]) that is their shape.

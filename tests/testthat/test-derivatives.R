@@ -122,7 +122,8 @@ test_that("differences of levels are contrasts of joint predictions", {
   expect_equal(whole$.diff, drop(L %*% p$fit), tolerance = 1e-8)
   expect_equal(whole$.se, sqrt(diag(L %*% p$covariance %*% t(L))), tolerance = 1e-8)
   expect_equal(whole$.upper_ci, whole$.diff + qnorm(0.95) * whole$.se)
-  expect_error(difference_smooths(fit, "gp(conc)"), "by = Type", class = "galvi_error_argument")
+  expect_identical(difference_smooths(fit, "gp(conc)", n = 5), d)
+  expect_error(difference_smooths(fit, "gp(Plant)"), "by = Type", class = "galvi_error_argument")
   expect_error(difference_smooths(fit, unconditional = TRUE), class = "galvi_error_argument")
   expect_error(difference_smooths(galvi(dist ~ gp(speed), cars, hyper = "fixed")), "factor", class = "galvi_error_argument")
   # three levels, inducing points
