@@ -28,9 +28,16 @@ void from_rule(const StandardFunction& f, double mean, double variance, double l
   thread_local GaussianRule rule;
   rule.place(mean, variance, f.smoothness());
   for (int k = 0; k < 5; ++k) l[k] = 0.0;
+  const double sd = std::sqrt(variance);
+  const bool wide = sd > least_stein_sd * f.smoothness().width;
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
     double at_node[5];
     f.derivatives(rule.nodes()[j], at_node);
+    if (wide) {  // Stein's identity, as in evaluate_point()
+      const double t = (rule.nodes()[j] - mean) / sd;
+      at_node[3] = at_node[2] * t / sd;
+      at_node[4] = at_node[2] * (t * t - 1.0) / variance;
+    }
     for (int k = 0; k < 5; ++k) l[k] += rule.weights()[j] * at_node[k];
   }
 }

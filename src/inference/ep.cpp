@@ -131,7 +131,7 @@ std::optional<Point> first_point(LatentGaussianModel& model, const std::optional
   constexpr double nats = 0.1;
   constexpr int most = 100;
   Trace aside(model.context());
-  return point_at(model, natural_gradient(model, std::nullopt, {nats, most}, aside).posterior.sites);
+  return point_at(model, natural_gradient(model, std::nullopt, {nats, most, {}}, aside).posterior.sites);
 }
 
 }  // namespace

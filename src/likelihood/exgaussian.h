@@ -30,6 +30,8 @@ class ExGaussian final : public IdentityLink {
   /// sigma
   void set(double sigma) { sigma_ = sigma; }
   double beta() const { return beta_; }
+  /// Do the parts of compose() lose digits? log Phi(u) then cancels sigma^2 / (2 beta^2).
+  bool cancels() const { return !(ratio() < most_ratio); }
 
   double log_density(const Datum& datum, const double* eta) const override {
     return *predictive_log_density(datum, *eta, 0.0);
@@ -42,11 +44,10 @@ class ExGaussian final : public IdentityLink {
   template <class Log>
   static void with_parameters(const PreparedRows& rows, const ConstMatrixRef& eta, const RowArray& sigma,
                               const RowArray& beta, const Log& log_beta, ArrayRef out) {
-    constexpr double cancels = 100.0;
     const RowArray r = (rows.data.y - eta.col(0)).array() + beta, ratio = sigma / beta;
     RowArray tail = r / sigma - ratio;
     for (Index n = 0; n < rows.size(); ++n)
-      if (!(ratio[n] < cancels)) tail[n] = std::numeric_limits<double>::quiet_NaN();
+      if (!(ratio[n] < most_ratio)) tail[n] = std::numeric_limits<double>::quiet_NaN();
     log_normal_cdf_each(tail);
     out = 0.5 * ratio.square() - r / beta - log_beta + tail;
   }
@@ -132,6 +133,7 @@ class ExGaussian final : public IdentityLink {
     double excess() const { return -f[2] / f[1]; }
     double r, u, f[5];
   };
+  static constexpr double most_ratio = 100.0;
   double ratio() const { return sigma_ / beta_; }
   double sd(double variance) const { return std::hypot(sigma_, std::sqrt(variance)); }
 

@@ -23,6 +23,7 @@ class ExGaussianLogSigma final : public LogParameter<ExGaussian> {
   std::unique_ptr<Likelihood> inner(const Datum&, double outer) const override {
     ExGaussian known = prototype_;
     known.set(positive_exp(outer));
+    if (known.cancels()) return std::make_unique<ExGaussian>(std::move(known));
     return std::make_unique<ComposedView<ExGaussian>>(std::move(known), log_phi());
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
