@@ -91,6 +91,9 @@ wide_names <- c(response = ".response", item = ".item", unit = ".unit", weights 
 # Those of the rows of Cox's model (R/model-cox.R).
 cox_names <- c(response = ".event", interval = ".interval", exposure = ".log_exposure")
 
+# Those of the rows of sequences of decisions (R/model-stages.R).
+stage_names <- c(response = ".goes_on", stage = ".stage")
+
 # Maximum size of the sample; also the number of rows read at a time, unless galvi_control(chunk_rows = ) is given.
 sample_rows <- 50000L
 
