@@ -213,6 +213,7 @@ check_comparable <- function(fits) {
     # the counts of Cox's model depend on its right side
     known <- fit$design$intervals
     if (!is.null(known)) return(c(times_hash(known$times), list(known$weights, known$events)))
+    if (!is.null(fit$design$stages)) fit <- stages_view(fit)
     list(unname(fit$model$y), unname(fit$model$size), unname(fit$model$weights), fit$model$censoring, fit$model$known,
       response_levels(fit))
   })

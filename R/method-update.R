@@ -53,7 +53,7 @@ NULL
 nobs.galvi <- function(object, use.fallback = FALSE, ...) {
   refuse_dots(list(...), nobs.galvi, "nobs()")
   check_flag(use.fallback, "use.fallback")
-  known <- object$design$intervals
+  known <- pieces_of(object$design)
   (if (is.null(known)) object$nobs else length(known$weights)) + sum(object$seen)
 }
 

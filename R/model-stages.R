@@ -2,7 +2,8 @@
 # 1, .., min(y, K - 1) to go on or to stop, and given the linear predictors these decisions are independent. So the model
 # is one of binary rows, a row for each threshold that is reached: shared terms are those of the row of the data,
 # thresholds are columns of -1, and a column x of cs(x) is one for each threshold, zero at the others.
-# `design$stages` has the way back (R/model-pieces.R), and R/view-stages.R answers for the rows of the data.
+# `design$stages` has the way back (R/model-pieces.R), and `terms` of the fixed effects as rows of the data have them;
+# R/view-stages.R answers for these rows.
 
 #' Is it a category-specific effect, cs(x) without a bar inside?
 #' @noRd
@@ -137,12 +138,13 @@ design_of_decisions <- function(parts, family, frame, args) {
   names <- threshold_names(response$levels)
   goes_on <- as.numeric(response$y[row] >= stage)
   long <- frame_of_decisions(frame, row, goes_on, stage_factor(stage, names))
+  terms <- parts$fixed
   parts$fixed <- terms_of_stages(parts)
   new_step("galvi_design", list(
     formula = parts$formula, family = stages_family(family), data = long, y = goes_on, size = rep(1, length(row)),
     weights = response$weights[row], offset = frame_offset(long), levels = c("0", "1"), parts = parts, args = args,
     stages = list(levels = response$levels, names = names, frame = frame, y = response$y, weights = response$weights,
-      pieces = list(row = row, stage = stage))
+      pieces = list(row = row, stage = stage), terms = terms)
   ))
 }
 

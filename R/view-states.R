@@ -39,6 +39,7 @@ mixture_marginals <- function(fit, parts, weights = state_weights(fit)) {
 #' @noRd
 fitted_marginals <- function(fit) {
   if (is_imputed(fit)) return(mixed_marginals(fit, lapply(fit$fits, fitted_marginals)))
+  if (is_stages_view(fit)) return(fit$stages$marginals)
   if (has_points(fit)) return(c(fit$posterior[c("mean", "variance")], list(points = fitted_points_of(fit))))
   mixture_marginals(fit, by_state(fit, function(view) {
     if (is_coupled(view)) coupled_marginals(view) else view$posterior[c("mean", "variance")]

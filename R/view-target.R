@@ -17,6 +17,7 @@ training_target <- function(fit) {
 #' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
 #' @noRd
 new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL) {
+  if (is_stages_view(fit)) return(new_stage_target(fit, newdata, na.action, response, kept))
   new <- design_rows(fit$design, newdata, na.action = na.action, response = response, kept = kept)
   omitted <- new$omitted
   names <- row.names(newdata)
@@ -129,6 +130,7 @@ own_marginals <- function(fit, target) {
     if (!is.null(target$marginals)) return(target$marginals)
     return(mixed_marginals(fit, Map(own_marginals, fit$fits, target$sets)))
   }
+  if (is_stages_view(fit)) return(or_else(target$marginals, stage_marginals(fit, target)))
   if (!is.null(target$marginals)) return(with_between(fit, target$marginals, target$rows))
   latent <- latent_at(fit, target$rows, target$n)
   marginals <- latent[intersect(c("mean", "variance", "states", "points"), names(latent))]
