@@ -20,11 +20,13 @@ is_of_stages <- function(family) inherits(family, "galvi_stages_family")
 #' The family as the user gave it
 #' @noRd
 without_stages <- function(family) {
+  if (!is_of_stages(family)) return(family)
   family$on <- NULL
   structure(family, class = setdiff(class(family), "galvi_stages_family"))
 }
 
 #' @export
 own_family_type.galvi_stages_family <- function(family) {
-  list(links = stats::setNames(family_types$binomial$links[[family$on]], family$link))
+  binomial <- family_types$binomial
+  list(links = stats::setNames(binomial$links[[family$on]], family$link), response = binomial$response)
 }

@@ -371,6 +371,8 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
   if (is_wide(formulas[[1L]])) return(read_wide(formulas, data, family, args, na.action))
   words <- c(family_words, "galvi_family")
   family <- as_galvi_family(check_evaluates(family, "family", "family", words, family_hint, link_hint))
+  # that of another fit may have been one of its binary rows
+  family <- without_stages(family)
   na.action <- check_na_action(na.action)
   plain <- without_bar(formulas, family, Filter(Negate(is.null), args))
   of_pieces <- if (is_cox(plain$family)) design_of_cox else if (has_stages(plain$formulas, plain$family)) design_of_stages

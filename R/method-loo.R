@@ -203,6 +203,7 @@ cavities <- function(fit) {
 }
 
 state_cavities <- function(fit) {
+  if (is_stages_view(fit)) return(stage_cavities(fit))
   q <- fit$posterior
   share <- 1 / pmax(fit$model$weights, 1)
   inner <- determined_variance(fit)

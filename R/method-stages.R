@@ -95,25 +95,40 @@ kfold.galvi_stages <- function(x, K = 10, folds = NULL, group = NULL, joint = FA
   if (check_flag(save_fits, "save_fits")) {
     stop_galvi("argument", "kfold() with cs() does not keep the fits to parts of the data: leave `save_fits` out.")
   }
-  known <- x$design$stages
+  hyper <- first_choice(hyper, c("refit", "fixed"), "hyper")
+  decisions <- decisions_view(x)
+  check_refittable(decisions)
   rows <- stages_view(x)
   groups <- if (!is.null(group)) left_out_groups(rows, group)
   divided <- fold_numbers(rows, K, folds, groups)
-  # the decisions of a row are one unit
-  fold <- factor(divided$names[divided$fold], divided$names)
-  row <- known$pieces$row
-  out <- kfold.galvi(decisions_view(x), folds = fold[row], group = row, joint = "group", hyper = hyper)
-  # units are in the order of folds, and of rows within these
-  out$pointwise <- out$pointwise[order(order(fold)), , drop = FALSE]
-  rownames(out$pointwise) <- row.names(known$frame)
-  out["importance"] <- list(NULL)
-  together <- !is.null(groups) && divided$type %in% c("group", "grouped")
-  sums <- if (together) rowsum(out$pointwise, group_numbers(groups), reorder = TRUE) else out$pointwise
-  out$estimates <- loo_estimates(sums, if (together) rep(1, nrow(sums)) else known$weights)
-  attributes(out)[c("folds", "fold_type", "joint", "yhash")] <- list(divided$fold, divided$type, "obs",
-    hash_of_classes(known))
-  attr(out, "group") <- attr(groups, "label")
-  out
+  omitted <- split(seq_len(rows$nobs), divided$fold)
+  # a row is left out with all of its decisions
+  fold <- divided$fold[x$design$stages$pieces$row]
+  lost <- lost_coefficients(decisions, structure(split(seq_along(fold), fold), names = divided$names))
+  warn_lost_folds(lost, divided$names)
+  lost$rows <- over_pieces(x, as.numeric(lost$rows)) > 0
+  design <- kept_design(x)
+  found <- each_once_warned(sprintf("fold %s", quote_row_names(divided$names)), "Without the rows of %s: ",
+    function(k) {
+    refit <- fit_to_rows(decisions, design, which(fold != k), hyper, lost$names[[k]])
+    list(rows = held_out_classes(rows, refit, omitted[[k]]))
+  })
+  kfold_table(rows, found, omitted, NULL, lost, divided, groups, "obs")
+}
+
+#' Log probabilities of the classes of rows, under a fit of binary rows that has not seen them
+#' @param view From stages_view(), of all rows.
+#' @noRd
+held_out_classes <- function(view, refit, omitted) {
+  known <- view$design$stages
+  count <- view$stages$count
+  target <- target_of_pieces(refit, frame_of_decisions(known$frame, rep(omitted, each = count),
+    numeric(length(omitted) * count), every_stage(known, length(omitted))))
+  view$stages$fit <- refit
+  view$posterior <- refit$posterior
+  target[c("offset", "n")] <- list(by_stage(target$offset, count), length(omitted))
+  weighted(class_log_probability(view, stage_marginals(view, target), list(y = known$y[omitted])),
+    known$weights[omitted])
 }
 
 #' As that of a fit without cs()

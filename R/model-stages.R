@@ -138,13 +138,12 @@ design_of_decisions <- function(parts, family, frame, args) {
   names <- threshold_names(response$levels)
   goes_on <- as.numeric(response$y[row] >= stage)
   long <- frame_of_decisions(frame, row, goes_on, stage_factor(stage, names))
-  terms <- parts$fixed
-  parts$fixed <- terms_of_stages(parts)
   new_step("galvi_design", list(
     formula = parts$formula, family = stages_family(family), data = long, y = goes_on, size = rep(1, length(row)),
-    weights = response$weights[row], offset = frame_offset(long), levels = c("0", "1"), parts = parts, args = args,
+    weights = response$weights[row], offset = frame_offset(long), levels = c("0", "1"),
+    parts = parts_of_decisions(parts), args = args,
     stages = list(levels = response$levels, names = names, frame = frame, y = response$y, weights = response$weights,
-      pieces = list(row = row, stage = stage), terms = terms)
+      pieces = list(row = row, stage = stage), terms = parts$fixed)
   ))
 }
 
@@ -155,10 +154,11 @@ frame_of_decisions <- function(frame, rows, goes_on, stage) {
     stats::setNames(list(stage), stage_names[["stage"]]))
 }
 
-#' The fixed effects of the binary rows: a terms object whose labels are those that users see, with the parts of which
-#' fixed_matrix() makes its columns
+#' The same with the fixed effects of the binary rows: a terms object whose labels are those that users see, with the
+#' parts of which fixed_matrix() makes its columns
+#' @param parts From stage_parts().
 #' @noRd
-terms_of_stages <- function(parts) {
+parts_of_decisions <- function(parts) {
   stage <- as.name(stage_names[["stage"]])
   shared <- attr(parts$shared, "term.labels")
   specific <- attr(parts$specific, "term.labels")
@@ -169,7 +169,14 @@ terms_of_stages <- function(parts) {
   labels <- c(stage_names[["stage"]], shared, sprintf("cs(%s)", specific))
   attr(out, "term.labels") <- labels
   colnames(attr(out, "factors")) <- labels
-  structure(out, shared = parts$shared, specific = parts$specific)
+  parts$fixed <- structure(out, shared = parts$shared, specific = parts$specific)
+  parts
+}
+
+#' Which columns of fixed effects are thresholds?
+#' @noRd
+are_thresholds <- function(spec) {
+  c("", attr(spec$terms, "term.labels"))[spec$assign + 1L] == stage_names[["stage"]]
 }
 
 #' Columns of thresholds, of shared and of category-specific effects, as fixed_matrix() returns them

@@ -9,7 +9,11 @@ plotted_stages <- function(fit, which) {
       "classes along each variable."
     ))
   }
-  if (which %in% c("coefficients", "relevance", "trace")) decisions_view(fit) else stages_view(fit)
+  if (!which %in% c("coefficients", "relevance", "trace")) return(stages_view(fit))
+  fit <- decisions_view(fit)
+  # thresholds are no variable
+  fit$design$terms <- fit$design$stages$terms
+  fit
 }
 
 #' @rawNamespace S3method(conditional_effects,galvi_stages)

@@ -124,10 +124,7 @@ typed_priors <- function(spec, context) {
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
   lapply(seq_along(spec$columns), function(j) {
     slope <- spec$assign[j] > 0L
-    if (labels[j] == stage_names[["stage"]]) {
-      prior <- chosen_prior(context$prior, c(spec$columns[j], "intercept"))
-      return(if (!isTRUE(attr(prior, "open"))) prior)
-    }
+    if (labels[j] == stage_names[["stage"]]) return(threshold_prior(spec$columns[j], context$prior))
     if (!is.null(context$responses) && labels[j] == wide_names[["item"]]) {
       prior <- chosen_prior(context$prior, c(spec$columns[j], labels[j], "intercept", "at_means"))
       return(if (!isTRUE(attr(prior, "open"))) prior)
@@ -142,6 +139,24 @@ typed_priors <- function(spec, context) {
     # that of a fit is open again
     if (!isTRUE(attr(prior, "open"))) prior
   })
+}
+
+#' That of a threshold which is a coefficient (R/model-stages.R), NULL where it is open
+#' @noRd
+threshold_prior <- function(column, typed) {
+  if ("at_means" %in% names(typed)) {
+    stop_galvi("prior", paste(
+      "With cs() the priors of thresholds are those where all predictors are zero, not at their means: write",
+      "`intercept`, or for one of them its name, in place of `at_means` or class = \"Intercept\"."
+    ))
+  }
+  prior <- chosen_prior(typed, c(column, "intercept"))
+  if (is_horseshoe(prior)) {
+    stop_galvi("prior", paste(
+      "horseshoe() is a prior of slopes, which it shrinks to zero: give thresholds normal() or student_t()."
+    ))
+  }
+  if (!isTRUE(attr(prior, "open"))) prior
 }
 
 #' How the columns enter the core (column_coding())

@@ -32,7 +32,6 @@ stages_view <- function(fit) {
   # the kind of response: a class after the other is asked for
   view$model$likelihood <- list(type = "stick_breaking", constants = list(classes = count + 1L), hyper = list())
   view$stages$marginals <- stage_marginals(view, list(rows = rows$rows, offset = view$model$offset, n = n))
-  view$posterior[c("mean", "variance")] <- view$stages$marginals[c("mean", "variance")]
   view
 }
 
@@ -121,10 +120,7 @@ stage_marginals <- function(fit, target) {
     found$mean <- found$mean + target$offset
     found
   })
-  out <- mixture_marginals(own, parts)
-  if (is.null(out$states)) return(c(out, parts[[1L]]["between"]))
-  out$states <- Map(function(state, part) c(state, part["between"]), out$states, parts)
-  out
+  mixture_marginals(own, parts)
 }
 
 # Binary rows whose covariances are computed together.
@@ -145,6 +141,44 @@ stage_moments <- function(fit, rows, n, count) {
       out$between[at, j, k] <- V[cbind(first + j, first + k)]
     }
   }
+  out
+}
+
+#' What state_cavities() returns, at one state of a stages_view(): rows without all of their decisions
+#'
+#' As of a group of rows (R/method-loo-group.R), where the thresholds that a row does not reach have no sites.
+#' @noRd
+stage_cavities <- function(fit) {
+  own <- at_state(fit$stages$fit, list(posterior = fit$posterior))
+  q <- own$posterior
+  count <- fit$stages$count
+  pieces <- fit$design$stages$pieces
+  at <- cbind(pieces$row, pieces$stage)
+  n <- fit$nobs
+  out <- stage_moments(own, fit$model$designs, n, count)
+  out$mean <- out$mean + fit$model$offset
+  # what inducing points leave is that of the row at all thresholds
+  extra <- if (is.null(q$extra)) numeric(n) else q$extra[match(seq_len(n), pieces$row), 1L]
+  alpha <- lambda <- matrix(0, n, count)
+  alpha[at] <- q$alpha
+  lambda[at] <- q$lambda
+  out$leverage <- numeric(n)
+  for (i in seq_len(n)) {
+    rest <- diag(extra[i], count)
+    R <- covariance_root(matrix(out$between[i, , ], count) - rest)
+    A <- crossprod(R, lambda[i, ] * R)
+    out$leverage[i] <- if (ncol(R)) eigen(A, symmetric = TRUE, only.values = TRUE)$values[1L] else 0
+    # below this 1 - leverage has no digits, as in state_cavities()
+    if (!is.finite(out$leverage[i]) || out$leverage[i] >= 1 - 1e-10) {
+      out$mean[i, ] <- out$variance[i, ] <- NA_real_
+      next
+    }
+    root <- t(backsolve(chol(diag(ncol(R)) - A), t(R), transpose = TRUE))
+    out$mean[i, ] <- out$mean[i, ] - drop(root %*% crossprod(root, alpha[i, ]))
+    out$between[i, , ] <- tcrossprod(root) + rest
+    out$variance[i, ] <- diag(matrix(out$between[i, , ], count))
+  }
+  out$improper <- observation_names(fit)[is.na(out$mean[, 1L])]
   out
 }
 
