@@ -69,9 +69,9 @@ quote_row_names <- function(names) if (all(grepl("^[0-9]+$", names))) names else
 #' Names of the observations: of the rows, in the wide form of rows and columns
 #' @noRd
 observation_names <- function(fit) {
-  interval <- fit$data[[cox_names[["interval"]]]]
-  if (!is.null(interval) && row_name_kind(fit$data) == "pieces") {
-    return(make.unique(paste(gsub("\"", "", attr(fit$data, "piece_labels")), interval)))
+  piece <- or_else(fit$data[[cox_names[["interval"]]]], fit$data[[stage_names[["stage"]]]])
+  if (!is.null(piece) && row_name_kind(fit$data) == "pieces") {
+    return(make.unique(paste(gsub("\"", "", attr(fit$data, "piece_labels")), piece)))
   }
   if (is.null(fit$design$wide)) return(row.names(fit$data))
   paste(fit$data[[wide_names[["unit"]]]], fit$data[[wide_names[["item"]]]], sep = ":")

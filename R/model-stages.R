@@ -1,6 +1,6 @@
 # Category-specific effects, cs(x), in families of sequences. A row with category y of 1, .., K decides at thresholds
-# 1, .., min(y, K - 1) to go on or to stop, and given the linear predictors these decisions are independent. So the model
-# is one of binary rows, a row for each threshold that is reached: shared terms are those of the row of the data,
+# 1, .., min(y, K - 1) to go on or to stop, and given the linear predictors these decisions are independent. So the
+# model is one of binary rows, a row for each threshold that is reached: shared terms are those of the row of the data,
 # thresholds are columns of -1, and a column x of cs(x) is one for each threshold, zero at the others.
 # `design$stages` has the way back (R/model-pieces.R), and `terms` of the fixed effects as rows of the data have them;
 # R/view-stages.R answers for these rows.
@@ -78,9 +78,10 @@ stage_parts <- function(formula, data, elsewhere = character()) {
   parts <- sort_summands(pieces[!own], env)
   refuse_intervals(parts$specs)
   out <- sorted_formula(formula, parts, data, c(elsewhere, unlist(lapply(specific, all.vars))))
-  out$specific <- stats::terms(stats::as.formula(call("~", Reduce(function(a, b) call("+", a, b), specific)), env = env))
-  out$shared <- out$fixed
-  attr(out$shared, "intercept") <- 1L
+  inside <- Reduce(function(a, b) call("+", a, b), specific)
+  out$specific <- stats::terms(stats::as.formula(call("~", inside), env = env))
+  # without what a minus takes out of a dot
+  out$shared <- stats::terms(stats::as.formula(call("~", sum_of_labels(attr(out$fixed, "term.labels"))), env = env))
   attr(out$specific, "intercept") <- 1L
   both <- unique(unlist(lapply(c(out$shared, out$specific), attr, "term.labels")))
   out$fixed <- stats::terms(stats::as.formula(call("~", sum_of_labels(both)), env = env), keep.order = TRUE)

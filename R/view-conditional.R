@@ -361,7 +361,8 @@ conditional_target <- function(fit, inputs, values, kept) {
   }, specs, kept), predictor_specs(fit$design), kept)
   rows[[1L]] <- against_reference(fit, rows[[1L]])
   list(
-    rows = rows, n = n, names = as.character(seq_len(n)), size = rep(1, n), outside = outside_rows(
+    rows = rows, n = n, each = fit$stages$count, names = as.character(seq_len(n)), size = rep(1, n),
+    outside = outside_rows(
       unlist(Map(function(specs, kept) specs[vapply(kept, any, NA)], predictor_specs(fit$design), kept), FALSE), frame
     ),
     offset = offset_moved(fit$design, n) + conditional_offset(fit, inputs, values)

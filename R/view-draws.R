@@ -144,7 +144,7 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
   if (n > 0L) {
     # with cs() the model's rows are drawn, of which a row of the data has several
     modelled <- if (is_stages_view(fit)) fit$stages$fit else fit
-    at <- model_and_rows(fit, target$rows)
+    at <- model_and_rows(modelled, target$rows)
     with_memory(draws_size(fit, n, ndraws, width), threads = fit$control$threads, {
       out <- empty()
       points <- if (has_points(fit)) points_at(modelled, target$rows, n * rows_each(fit))

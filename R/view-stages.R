@@ -80,7 +80,7 @@ new_stage_target <- function(fit, newdata, na.action, response, kept) {
   if (isTRUE(response)) own <- new_stage_response(fit, newdata[used, , drop = FALSE], frame_labels(newdata, used))
   c(own, list(
     rows = new$rows, offset = by_stage(new$offset, count), n = length(used), names = row.names(newdata),
-    omitted = if (length(left)) left, marginals = NULL
+    omitted = if (length(left)) left, marginals = NULL, each = count
   ))
 }
 
@@ -131,8 +131,7 @@ decisions_at_once <- 1000L
 stage_moments <- function(fit, rows, n, count) {
   out <- list(mean = matrix(0, n, count), variance = matrix(0, n, count), between = array(0, c(n, count, count)))
   for (at in split(seq_len(n), (seq_len(n) - 1L) %/% max(1L, decisions_at_once %/% count))) {
-    own <- as.vector(outer(seq_len(count), (at - 1L) * count, `+`))
-    found <- latent_at(fit, lapply(rows, subset_rows, own), length(own), covariance = TRUE)
+    found <- latent_at(fit, some_model_rows(rows, blocks_of_rows(at, count)), length(at) * count, covariance = TRUE)
     V <- found$covariance[[1L]]
     out$mean[at, ] <- by_stage(found$mean, count)
     out$variance[at, ] <- by_stage(found$variance, count)
