@@ -52,8 +52,6 @@ thresholds <- function(fit) {
   stats::setNames(family_parameter(fit, "thresholds"), threshold_names(response_levels(fit)))
 }
 
-threshold_names <- function(levels) paste(levels[-length(levels)], levels[-1L], sep = "|")
-
 #' Names of the K latents: the classes for multi-class families, NULL for K = 1
 #' @noRd
 latent_names <- function(fit) {

@@ -175,7 +175,8 @@ anova.galvi <- function(object, ...) {
     hyper = vapply(fits, function(fit) sum(fit$hyper$status != "fixed"), 1L),
     evidence = evidence, evidence_diff = evidence - evidence[best],
     elpd_loo = total, elpd_diff = vapply(difference, sum, 0),
-    se_diff = vapply(difference, standard_error_of_sum, 0, weights = object$model$weights), row.names = names(fits)
+    se_diff = vapply(difference, standard_error_of_sum, 0,
+      weights = or_else(pieces_of(object$design)$weights, object$model$weights)), row.names = names(fits)
   )
   formulas <- vapply(fits, function(fit) {
     paste(vapply(all_formulas(fit), deparse_one, ""), collapse = "; ")

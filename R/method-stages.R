@@ -169,6 +169,3 @@ posterior_epred.galvi_stages <- function(object, ...) posterior_epred.galvi(stag
 
 #' @exportS3Method rstantools::posterior_predict
 posterior_predict.galvi_stages <- function(object, ...) posterior_predict.galvi(stages_view(object), ...)
-
-#' @exportS3Method bayesplot::pp_check
-pp_check.galvi_stages <- function(object, ...) pp_check.galvi(stages_view(object), ...)

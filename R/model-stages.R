@@ -173,36 +173,3 @@ parts_of_decisions <- function(parts) {
   parts$fixed <- structure(out, shared = parts$shared, specific = parts$specific)
   parts
 }
-
-#' Which columns of fixed effects are thresholds?
-#' @noRd
-are_thresholds <- function(spec) {
-  c("", attr(spec$terms, "term.labels"))[spec$assign + 1L] == stage_names[["stage"]]
-}
-
-#' Columns of thresholds, of shared and of category-specific effects, as fixed_matrix() returns them
-#'
-#' Columns of a category-specific effect are called as the column and the number of the threshold, x[1], x[2], as in
-#' brms. A threshold is subtracted from the linear predictor.
-#' @noRd
-stage_columns <- function(terms, frame, contrasts) {
-  stage <- frame[[stage_names[["stage"]]]]
-  K <- nlevels(stage)
-  at <- outer(as.integer(stage), seq_len(K), `==`) + 0
-  of <- function(part) {
-    variables <- vapply(as.list(attr(part, "variables"))[-1L], variable_name, "")
-    own <- contrasts[intersect(names(contrasts), variables)]
-    without_intercept(fixed_matrix(part, frame, if (length(own)) own))
-  }
-  shared <- of(attr(terms, "shared"))
-  specific <- of(attr(terms, "specific"))
-  columns <- seq_len(ncol(specific$W))
-  each <- do.call(cbind, lapply(columns, function(j) specific$W[, j] * at))
-  colnames(each) <- sprintf("%s[%d]", rep(colnames(specific$W), each = K), rep(seq_len(K), length(columns)))
-  W <- cbind(`colnames<-`(-at, levels(stage)), shared$W, each)
-  count <- length(attr(attr(terms, "shared"), "term.labels"))
-  list(
-    W = W, assign = c(rep(1L, K), 1L + shared$assign, rep(1L + count + specific$assign, each = K)),
-    contrasts = c(shared$contrasts, specific$contrasts[setdiff(names(specific$contrasts), names(shared$contrasts))])
-  )
-}

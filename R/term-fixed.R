@@ -141,24 +141,6 @@ typed_priors <- function(spec, context) {
   })
 }
 
-#' That of a threshold which is a coefficient (R/model-stages.R), NULL where it is open
-#' @noRd
-threshold_prior <- function(column, typed) {
-  if ("at_means" %in% names(typed)) {
-    stop_galvi("prior", paste(
-      "With cs() the priors of thresholds are those where all predictors are zero, not at their means: write",
-      "`intercept`, or for one of them its name, in place of `at_means` or class = \"Intercept\"."
-    ))
-  }
-  prior <- chosen_prior(typed, c(column, "intercept"))
-  if (is_horseshoe(prior)) {
-    stop_galvi("prior", paste(
-      "horseshoe() is a prior of slopes, which it shrinks to zero: give thresholds normal() or student_t()."
-    ))
-  }
-  if (!isTRUE(attr(prior, "open"))) prior
-}
-
 #' How the columns enter the core (column_coding())
 #' @noRd
 fixed_coding <- function(W, typed, spec, context) {
