@@ -4,8 +4,8 @@
 
 #' The family of the decisions; NULL for families that are not sequences of independent decisions
 #'
-#' P(on) = F(eta - threshold) in cratio(), and 1 - F(threshold - eta) in sratio(). The latter is G(eta - threshold), with
-#' G the distribution function of a variable that has the opposite sign.
+#' P(on) = F(eta - threshold) in cratio(), and 1 - F(threshold - eta) in sratio(). The latter is G(eta - threshold),
+#' with G the distribution function of a variable that has the opposite sign.
 #' @noRd
 stages_family <- function(family) {
   opposite <- c(cloglog = "loglog", loglog = "cloglog")

@@ -1,6 +1,6 @@
-# Columns of fixed effects where some have an effect of their own at each threshold, cs(x): those of binary rows that are
-# decisions at a threshold (R/model-stages.R). Their terms object has `shared` and `specific`, terms objects of the fixed
-# effects outside and inside of cs().
+# Columns of fixed effects where some have an effect of their own at each threshold, cs(x): those of binary rows that
+# are decisions at a threshold (R/model-stages.R). Their terms object has `shared` and `specific`, terms objects of the
+# fixed effects outside and inside of cs().
 
 #' Which columns of fixed effects are thresholds?
 #' @noRd

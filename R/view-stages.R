@@ -1,7 +1,7 @@
 # Questions to fits with category-specific effects (R/model-stages.R). The fit is of binary rows, one for each threshold
 # that a row of the data reaches; what users ask is about rows of their data, which have as many latent values as there
 # are thresholds: eta_k - threshold_k, from which the sequence goes on beyond threshold k. stages_view() is a fit with
-# these; its `stages` has the fit of binary rows, which knows their posterior.
+# these; its `stages` has their `count` and the `fit` of binary rows, which knows their posterior.
 
 #' The fit of the binary rows: what other families' functions know
 #' @noRd
@@ -31,7 +31,6 @@ stages_view <- function(fit) {
   view$model[c("y", "size", "weights")] <- list(known$y, rep(1, n), known$weights)
   # the kind of response: a class after the other is asked for
   view$model$likelihood <- list(type = "stick_breaking", constants = list(classes = count + 1L), hyper = list())
-  view$stages$marginals <- stage_marginals(view, list(rows = rows$rows, offset = view$model$offset, n = n))
   view
 }
 
@@ -91,7 +90,7 @@ new_stage_response <- function(fit, newdata, labels) naming_rows(labels, {
   if (NROW(y) != nrow(newdata)) {
     stop_galvi("newdata", sprintf("`newdata` has no response `%s`, which this needs.", deparse_one(typed)))
   }
-  weights <- tryCatch(eval(design$weights, newdata, environment(fit$formula)), error = function(e) NULL)
+  weights <- tryCatch(eval(weight_numbers(design$weights), newdata, environment(fit$formula)), error = function(e) NULL)
   as_newdata_error(family_response(fit$family, y, weights, design$response$name, levels = design$response$levels,
     counted = counts_rows(design$weights)))[c("y", "size", "weights")]
 })

@@ -40,7 +40,9 @@ mixture_marginals <- function(fit, parts, weights = state_weights(fit)) {
 #' @noRd
 fitted_marginals <- function(fit) {
   if (is_imputed(fit)) return(mixed_marginals(fit, lapply(fit$fits, fitted_marginals)))
-  if (is_stages_view(fit)) return(fit$stages$marginals)
+  if (is_stages_view(fit)) {
+    return(stage_marginals(fit, list(rows = fit$model$designs, offset = fit$model$offset, n = fit$nobs)))
+  }
   if (has_points(fit)) return(c(fit$posterior[c("mean", "variance")], list(points = fitted_points_of(fit))))
   mixture_marginals(fit, by_state(fit, function(view) {
     if (is_coupled(view)) coupled_marginals(view) else view$posterior[c("mean", "variance")]

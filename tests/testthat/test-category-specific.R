@@ -75,8 +75,8 @@ test_that("the bound is that of the decisions with the same priors", {
   opposite <- c(cloglog = "loglog", loglog = "cloglog")
   prior <- normal(0, 2)
   for (family in c("sratio", "cratio")) for (link in names(F_of)) {
-    fit <- galvi(y ~ cs(x), rows, galvi_family(family, link = link), prior = list(intercept = normal(0, 3), default = prior),
-      control = factorised)
+    fit <- galvi(y ~ cs(x), rows, galvi_family(family, link = link), prior = list(intercept = normal(0, 3),
+      default = prior), control = factorised)
     on <- if (family == "sratio" && link %in% names(opposite)) opposite[[link]] else link
     hand <- galvi(on ~ 0 + stage + stage:x, d, galvi_family("binomial", link = on),
       prior = list(stage = normal(0, 3), default = prior), control = factorised)
@@ -86,8 +86,8 @@ test_that("the bound is that of the decisions with the same priors", {
     expect_close(unname(sqrt(diag(vcov(fit)))), unname(sqrt(diag(vcov(hand)))), 1e-5)
   }
   # default priors, a factor, shared terms, groups and smooths
-  for (right in list(quote(z + cs(x + f)), quote(z + cs(x) + (1 | g)), quote(s(z) + cs(x)), quote(f + cs(x:z)))) {
-    plain <- do.call(substitute, list(right, list(cs = as.name("I"))))
+  for (right in list(quote(z + cs(x + f)), quote(z + cs(x) + (1 | g)), quote(s(z) + cs(x)), quote(f + cs(x:z)),
+    quote(offset(z) + cs(x)))) {
     formula <- as.formula(call("~", quote(y), right))
     text <- sub("cs\\((.*?)\\)", "stage:(\\1)", deparse1(right))
     hand <- galvi(as.formula(paste("on ~ 0 + stage +", text)), d, binomial())
@@ -196,7 +196,8 @@ test_that("methods speak of rows of the data", {
   class <- predict(fit, type = "class")
   expect_true(is.ordered(class))
   expect_identical(as.character(class[-2]), levels(rows$y)[max.col(p[-2, ])])
-  expect_close(unname(residuals(fit, "deviance")[-2]), sqrt(-2 * d$w * log(p[cbind(1:150, as.integer(d$y))]))[-2], 1e-10)
+  found <- residuals(fit, "deviance")
+  expect_close(unname(found[-2]), sqrt(-2 * d$w * log(p[cbind(1:150, as.integer(d$y))]))[-2], 1e-10)
   expect_close(deviance(fit), sum(residuals(fit, "deviance")^2, na.rm = TRUE), 1e-10)
   set.seed(1)
   expect_lt(abs(mean(residuals(fit, "quantile"), na.rm = TRUE)), 0.3)
@@ -214,6 +215,11 @@ test_that("methods speak of rows of the data", {
   # mean of the densities to the power of the weight one
   one <- which(d$w[-2] == 1)
   expect_close(unname(colMeans(exp(lik[, one]))), unname(p[-2, ][cbind(one, as.integer(d$y[-2])[one])]), 0.02)
+  set.seed(1)
+  expect_identical(rstantools::log_lik(fit, d[4:6, ], ndraws = 5), {
+    set.seed(1)
+    rstantools::log_lik(update(fit, weights = frequency(w)), d[4:6, ], ndraws = 5)
+  })
   expect_identical(as.character(formula(fit)), as.character(y ~ z + cs(x)))
   expect_identical(attr(terms(fit), "term.labels"), c("z", "x"))
   again <- update(fit, . ~ . + f)
@@ -275,7 +281,8 @@ test_that("effects, hypotheses, priors and plots are served", {
   expect_identical(table$prior[table$coef == "mid|high"], "normal(0, 4)")
   expect_identical(table$prior[table$coef == "fc[3]"], "normal(0, 1)")
   expect_identical(table$source[table$coef == "x[1]"], "default")
-  expect_identical(default_prior(y ~ z + cs(x), rows, family = sratio())$coef[1:4], c("no|low", "low|mid", "mid|high", "z"))
+  default <- default_prior(y ~ z + cs(x), rows, family = sratio())
+  expect_identical(default$coef[1:4], c("no|low", "low|mid", "mid|high", "z"))
   expect_error(update(fit, prior = list(at_means = normal(0, 1))), "`intercept`", class = "galvi_error_prior")
   found <- hypothesis(fit, c("x[1] > x[2]", "Intercept[2] = 0"))$hypothesis$Estimate
   expect_close(found, unname(c(coef(fit)["x[1]"] - coef(fit)["x[2]"], coef(fit)["low|mid"])), 1e-10)
@@ -302,7 +309,8 @@ test_that("what cannot be served is refused with the way round", {
     expect_error(galvi(formula, rows, family, ...), message, class = class)
   }
   for (family in list(cumulative(), acat())) {
-    expect_error(galvi(y ~ z + cs(x), rows, family), "family = sratio\\(\\) and cratio\\(\\)", class = "galvi_error_formula")
+    expect_error(galvi(y ~ z + cs(x), rows, family), "family = sratio\\(\\) and cratio\\(\\)",
+      class = "galvi_error_formula")
   }
   refused(y ~ cs(1), "thresholds are category-specific")
   refused(y ~ x + (cs(1) | g), "effects of groups")
