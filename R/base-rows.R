@@ -69,9 +69,9 @@ quote_row_names <- function(names) if (all(grepl("^[0-9]+$", names))) names else
 #' Names of the observations: of the rows, in the wide form of rows and columns
 #' @noRd
 observation_names <- function(fit) {
-  interval <- fit$data[[cox_names[["interval"]]]]
-  if (!is.null(interval) && row_name_kind(fit$data) == "pieces") {
-    return(make.unique(paste(gsub("\"", "", attr(fit$data, "piece_labels")), interval)))
+  piece <- or_else(fit$data[[cox_names[["interval"]]]], fit$data[[stage_names[["stage"]]]])
+  if (!is.null(piece) && row_name_kind(fit$data) == "pieces") {
+    return(make.unique(paste(gsub("\"", "", attr(fit$data, "piece_labels")), piece)))
   }
   if (is.null(fit$design$wide)) return(row.names(fit$data))
   paste(fit$data[[wide_names[["unit"]]]], fit$data[[wide_names[["item"]]]], sep = ":")
@@ -90,6 +90,9 @@ wide_names <- c(response = ".response", item = ".item", unit = ".unit", weights 
 
 # Those of the rows of Cox's model (R/model-cox.R).
 cox_names <- c(response = ".event", interval = ".interval", exposure = ".log_exposure")
+
+# Those of the rows of sequences of decisions (R/model-stages.R).
+stage_names <- c(response = ".goes_on", stage = ".stage")
 
 # Maximum size of the sample; also the number of rows read at a time, unless galvi_control(chunk_rows = ) is given.
 sample_rows <- 50000L

@@ -5,6 +5,7 @@
 #' @rawNamespace S3method(generics::augment,galvi)
 augment.galvi <- function(x, data = NULL, newdata = NULL, type.predict = c("response", "link", "prob"),
                           interval = c("none", "credible", "prediction"), conf.level = 0.95, ...) {
+  if (inherits(x, "galvi_stages")) x <- stages_view(x)
   type <- first_choice(type.predict, c("response", "link", "prob"), "type.predict")
   interval <- check_interval(interval)
   level <- check_level(conf.level, "conf.level")

@@ -97,6 +97,7 @@ grid_data <- function(fit, dpar, data, params, ...) {
     ))
   }
   if (inherits(fit, "galvi_cox")) fit <- rows_view(fit)
+  if (inherits(fit, "galvi_stages")) fit <- stages_view(fit)
   terms <- grid_terms(predictor_for(fit, dpar, "emmeans()"))
   if (is.null(data)) data <- original_data(fit, setdiff(all.vars(terms), params))
   emmeans::recover_data(fit$call, terms, fit$na.action, data = data, frame = fit$data, params = params, ...)
@@ -236,7 +237,10 @@ averaged_effects <- function(view) {
 # models of class `bart`, whose draws are made by predict() too; without that class there are no intervals.
 #' @exportS3Method marginaleffects::sanitize_model_specific
 sanitize_model_specific.galvi <- function(model, calling_function = "", ...) {
-  if (!identical(calling_function, "hypotheses")) return(structure(model, class = c("galvi", "bart")))
+  if (!identical(calling_function, "hypotheses")) {
+    if (inherits(model, "galvi_stages")) model <- stages_view(model)
+    return(structure(model, class = c("galvi", "bart")))
+  }
   # a class that the package does not know is let in by its option
   options(marginaleffects_model_classes = union(getOption("marginaleffects_model_classes"), "galvi"))
   model
@@ -290,6 +294,8 @@ expected_draws <- function(fit, target, type, ndraws) {
 
 #' @exportS3Method marginaleffects::get_coef
 get_coef.galvi <- function(model, ...) {
+  # those of rows of the data have none of their own
+  if (is_stages_view(model)) model <- model$stages$fit
   or_else(attr(model, "changed_coefficients"),
     stats::setNames(coefficient_means(model), rownames(vcov.galvi(model))))
 }

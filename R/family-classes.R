@@ -170,6 +170,9 @@ ordered_response <- function(y, weights, name, levels, family) {
   list(y = as.numeric(y) - 1, levels = levels(y))
 }
 
+# Names of thresholds, by the levels that they separate.
+threshold_names <- function(levels) paste(levels[-length(levels)], levels[-1L], sep = "|")
+
 known_classes <- function(y, name, levels) {
   # 100000L and 1e5 are the same class
   if (is.numeric(y)) y <- ifelse(is_whole(y), round(as.numeric(y)), y)

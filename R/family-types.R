@@ -359,9 +359,9 @@ family_words <- c(
   "zero_inflated", "hurdle", "cox"
 )
 
-# The entry of a family; one that is not in the table makes its own.
+# The entry of a family; one that is not in the table, or has another likelihood, makes its own.
 family_type <- function(family) {
-  entry <- family_types[[family$family]]
+  entry <- if (!is_of_stages(family)) family_types[[family$family]]
   if (is.null(entry)) complete_family(own_family_type(family)) else entry
 }
 

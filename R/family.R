@@ -131,6 +131,25 @@
 #' of the standard deviation of the latent response, with the logit and probit links. It has no intercept, as the
 #' thresholds carry the scale; `clm(scale = ~ z)` has the same coefficients with the opposite sign.
 #'
+#' @section Category-specific effects:
+#' In the formula of `sratio` and `cratio`, `cs(x)` is an effect of its own at each threshold, as in brms:
+#' `y ~ z + cs(x)` has one coefficient of z and as many of x as there are thresholds, `x[1]`, `x[2]`, ... Inside of `cs()`
+#' are fixed effects, `cs(x + f)` or `cs(x * f)`; all other terms, such as smooths, processes and effects of groups, are
+#' beside it and the same at all thresholds. `eta_k - threshold_k` then has its own eta at each threshold.
+#'
+#' The model is one of independent decisions to go on or to stop at each threshold that a row reaches. It is fitted to
+#' these, `nobs()`, predictions, residuals, draws and `loo()` are of rows of the data, and `fit$nobs`, `fit$data` and
+#' `fit$posterior` of decisions. Thresholds are coefficients, named by the levels they separate, such as `low|medium`:
+#' [coef()][coef.galvi] and `vcov()` have them. In `prior` the entry `intercept`, or the name of one of them, is their
+#' prior where all predictors are zero; `"cs(x)"` is that of the coefficients of x at all thresholds and `"x[1]"` of one.
+#' As the thresholds have default priors here, the evidence is not comparable with that of a fit without `cs()`: compare
+#' such fits by [loo()][loo.galvi]. `predict()` has the types `"response"`, `"prob"`, `"class"`, `"density"`, and
+#' `"link"`, which is `eta_k - threshold_k`. Probabilities average over the joint posterior of all thresholds by 1,024
+#' evenly spread points, the same each time, with errors of about 1e-4.
+#'
+#' `cumulative` and `acat` do not take `cs()`: effects that differ would let thresholds of `cumulative` cross, and `acat`
+#' has no independent decisions. Nor do `disc`, `add_data()` and imputed data sets go with it.
+#'
 #' @section Zeros and ones among proportions:
 #' In Kubinec's ordered beta regression, `ordbeta`, one linear predictor explains the mean, the zeros and the ones: y is 0
 #' with probability logistic(cutzero - eta), 1 with probability logistic(eta - cutone), and otherwise has the density of
@@ -232,6 +251,8 @@
 #'
 #' # each step goes on or stops; and a spread that differs between groups
 #' coef(galvi(gear ~ wt, data = d, family = cratio()))
+#' # an effect of its own at each threshold
+#' coef(galvi(gear ~ wt + cs(am), data = d, family = cratio(), prior = normal(0, 2)))
 #' coef(galvi(list(gear ~ wt, disc ~ am), data = d, family = cumulative("probit")))
 #'
 #' # median and 0.9 quantile

@@ -4,9 +4,9 @@
 #' @noRd
 has_rows <- function(fit) nrow(fit$data) == fit$nobs
 
-#' Is it fitted to other rows than those of the user's data: to entries of a wide response, or to pieces of follow-up?
+#' Is it fitted to other rows than those of the user's data: to entries of a wide response, or to pieces of rows?
 #' @noRd
-in_long_form <- function(fit) !is.null(fit$design$wide) || !is.null(fit$design$intervals)
+in_long_form <- function(fit) !is.null(fit$design$wide) || !is.null(pieces_of(fit$design))
 
 #' @param cure What to do, the end of the message.
 #' @noRd
@@ -37,6 +37,10 @@ has_classes <- function(fit) facts_of(fit)$classes > 0L
 #' @noRd
 is_ordinal <- function(fit) !is.null(fit$model$likelihood$hyper$thresholds)
 
+#' Are they those of a family of ordered classes, whether thresholds are numbers or, with cs(), coefficients?
+#' @noRd
+has_ordered_classes <- function(fit) is_ordinal(fit) || !is.null(fit$design$stages)
+
 #' Is the response noise of mean zero whose variance is modelled?
 #' @noRd
 is_volatility <- function(fit) family_type(fit$family)$volatility
@@ -47,8 +51,6 @@ thresholds <- function(fit) {
   if (!is_ordinal(fit)) return(NULL)
   stats::setNames(family_parameter(fit, "thresholds"), threshold_names(response_levels(fit)))
 }
-
-threshold_names <- function(levels) paste(levels[-length(levels)], levels[-1L], sep = "|")
 
 #' Names of the K latents: the classes for multi-class families, NULL for K = 1
 #' @noRd
@@ -201,7 +203,7 @@ fixed_coefficients <- function(fit, hidden = FALSE) {
 #' The right side of the fixed effects without what belongs to another term
 #' @noRd
 shown_formula <- function(view) {
-  terms <- view$design$terms
+  terms <- or_else(view$design$stages$terms, view$design$terms)
   hidden <- attr(terms, "hidden")
   if (is.null(hidden)) return(stats::formula(terms)[[2L]])
   labels <- lapply(setdiff(attr(terms, "term.labels"), hidden), str2lang)

@@ -145,6 +145,9 @@ check_same_model <- function(fits) {
       "survival_pieces(), one of each set, with family = poisson()."
     ))
   }
+  if (!is.null(fits[[1L]]$design$stages)) {
+    stop_galvi("data", "cs() does not take imputed data sets: fit each of them, and combine what is asked of the fits.")
+  }
   for (i in seq_along(fits)[-1L]) {
     first <- fits[[1L]]
     own <- fits[[i]]

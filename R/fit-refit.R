@@ -8,7 +8,10 @@ kept_design <- function(fit) {
   args <- c(Filter(Negate(is.null), kept[c("weights", "offset")]), kept$known)
   # parsing reads no more of the data than the names of columns, for a `.`
   columns <- stats::setNames(data.frame(matrix(0, 0L, length(kept$columns))), kept$columns)
-  parts <- parse_formulas(all_formulas(fit), columns, fit$family, elsewhere = unlist(lapply(args, all.vars)))
+  elsewhere <- unlist(lapply(args, all.vars))
+  parts <- if (is.null(kept$stages)) parse_formulas(all_formulas(fit), columns, fit$family, elsewhere) else {
+    parts_of_decisions(stage_parts(fit$formula, columns, elsewhere))
+  }
   model <- fit$model
   new_step("galvi_design", c(
     list(formula = fit$formula, family = fit$family, data = fit$data),

@@ -371,12 +371,17 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
   if (is_wide(formulas[[1L]])) return(read_wide(formulas, data, family, args, na.action))
   words <- c(family_words, "galvi_family")
   family <- as_galvi_family(check_evaluates(family, "family", "family", words, family_hint, link_hint))
+  # that of another fit may have been one of its binary rows
+  family <- without_stages(family)
   na.action <- check_na_action(na.action)
   plain <- without_bar(formulas, family, Filter(Negate(is.null), args))
-  # risk sets are of all rows together
-  if (is_cox(plain$family) && is_row_source(data)) data <- whole_source(row_source(data), plain$formulas, plain$args)
-  design <- if (is_cox(plain$family)) {
-    design_of_cox(plain$formulas, check_data(data), plain$family, plain$args, na.action)
+  of_pieces <- if (is_cox(plain$family)) design_of_cox else if (has_stages(plain$formulas, plain$family)) design_of_stages
+  # their rows are made in memory
+  if (!is.null(of_pieces) && is_row_source(data)) {
+    data <- whole_source(row_source(data), plain$formulas, plain$args)
+  }
+  design <- if (!is.null(of_pieces)) {
+    of_pieces(plain$formulas, check_data(data), plain$family, plain$args, na.action)
   } else if (is_row_source(data)) {
     design_of_source(plain$formulas, row_source(data), plain$family, plain$args, na.action, chunk_rows)
   } else {

@@ -168,7 +168,8 @@ new_fit <- function(call, model, core, result) {
       control = without_cluster(model$control)
     )),
     class = c(
-      if (!is.null(model$design$wide)) "galvi_wide", if (!is.null(model$design$intervals)) "galvi_cox", "galvi"
+      if (!is.null(model$design$wide)) "galvi_wide", if (!is.null(model$design$intervals)) "galvi_cox",
+      if (!is.null(model$design$stages)) "galvi_stages", "galvi"
     ),
     # readRDS() loads the package that this names, and with it the methods of print()
     namespace = topenv()

@@ -136,12 +136,6 @@ deviance.galvi_cox <- function(object, ...) {
   sum(residuals.galvi_cox(object, "deviance")^2, na.rm = TRUE)
 }
 
-#' A number for each row that was used -> with the rows' names, and places for those that na.exclude keeps
-#' @noRd
-rows_of_data <- function(fit, x) {
-  stats::naresid(fit$na.action, stats::setNames(x, row.names(fit$design$intervals$frame)))
-}
-
 # ---- what it was fitted to ----
 
 #' @export
@@ -209,13 +203,6 @@ loo.galvi_cox <- function(x, group = NULL, joint = FALSE, ...) {
   out$formula <- x$formula
   attr(out, "yhash") <- times_hash(known$times)
   out
-}
-
-#' Groups of one row each, by their names
-#' @noRd
-each_row <- function(fit) {
-  names <- row.names(fit$design$intervals$frame)
-  structure(as.list(seq_along(names)), names = names)
 }
 
 #' As that of a parametric family of the same times

@@ -13,7 +13,8 @@ known_parameters_of <- function(fit) {
   items <- if (inherits(fit, "galvi_wide")) fit$design$wide$items
   fixed <- lapply(seq_along(names), function(j) {
     aliases <- c(coefficient_aliases(names[j]), names_by_response(names[j], items))
-    list(kind = "fixed", at = j, root = FALSE, names = paste0("b_", aliases))
+    of_brms <- if (!is.null(fit$design$stages)) stage_names_of_brms(fit)[j]
+    list(kind = "fixed", at = j, root = FALSE, names = c(paste0("b_", aliases), of_brms))
   })
   c(fixed, if (draws_hyper(fit)) c(spread_parameters(fit), residual_parameters(fit), other_parameters(fit)))
 }
@@ -25,6 +26,16 @@ names_by_response <- function(name, items) {
   effect <- ifelse(own == name, "Intercept", substring(name, nchar(own) + 2L))
   at <- which(own == name | startsWith(rep(name, length(own)), paste0(own, ":")))
   unlist(lapply(at, function(j) paste(response_of_brms(items[j]), coefficient_aliases(effect[j]), sep = "_")))
+}
+
+#' brms' names of coefficients with cs(): b_Intercept[1], b_z, bcs_x[1]
+#' @noRd
+stage_names_of_brms <- function(fit) {
+  spec <- fixed_spec(fit$design$specs)
+  threshold <- are_thresholds(spec)
+  specific <- !threshold & grepl("\\[[0-9]+\\]$", spec$columns)
+  ifelse(threshold, sprintf("b_Intercept[%d]", cumsum(threshold)),
+    paste0(ifelse(specific, "bcs_", "b_"), plain_text(spec$columns)))
 }
 
 # Without dots and underscores, as brms needs it in the names of parameters.

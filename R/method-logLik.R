@@ -175,7 +175,8 @@ anova.galvi <- function(object, ...) {
     hyper = vapply(fits, function(fit) sum(fit$hyper$status != "fixed"), 1L),
     evidence = evidence, evidence_diff = evidence - evidence[best],
     elpd_loo = total, elpd_diff = vapply(difference, sum, 0),
-    se_diff = vapply(difference, standard_error_of_sum, 0, weights = object$model$weights), row.names = names(fits)
+    se_diff = vapply(difference, standard_error_of_sum, 0,
+      weights = or_else(pieces_of(object$design)$weights, object$model$weights)), row.names = names(fits)
   )
   formulas <- vapply(fits, function(fit) {
     paste(vapply(all_formulas(fit), deparse_one, ""), collapse = "; ")
@@ -213,6 +214,7 @@ check_comparable <- function(fits) {
     # the counts of Cox's model depend on its right side
     known <- fit$design$intervals
     if (!is.null(known)) return(c(times_hash(known$times), list(known$weights, known$events)))
+    if (!is.null(fit$design$stages)) fit <- stages_view(fit)
     list(unname(fit$model$y), unname(fit$model$size), unname(fit$model$weights), fit$model$censoring, fit$model$known,
       response_levels(fit))
   })

@@ -107,6 +107,7 @@
 #' @rawNamespace S3method(loo::loo,galvi)
 loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
   if (inherits(x, "galvi_cox")) return(loo.galvi_cox(x, group, joint))
+  if (inherits(x, "galvi_stages")) return(loo.galvi_stages(x, group, joint))
   check_has_rows(x, "leave-one-out prediction needs them all; give a data frame to galvi()")
   joint <- check_flag(joint, "joint")
   if (is_imputed(x)) return(loo_of_sets(x, group, joint))
@@ -202,6 +203,7 @@ cavities <- function(fit) {
 }
 
 state_cavities <- function(fit) {
+  if (is_stages_view(fit)) return(stage_cavities(fit))
   q <- fit$posterior
   share <- 1 / pmax(fit$model$weights, 1)
   inner <- determined_variance(fit)

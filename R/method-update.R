@@ -53,7 +53,7 @@ NULL
 nobs.galvi <- function(object, use.fallback = FALSE, ...) {
   refuse_dots(list(...), nobs.galvi, "nobs()")
   check_flag(use.fallback, "use.fallback")
-  known <- object$design$intervals
+  known <- pieces_of(object$design)
   (if (is.null(known)) object$nobs else length(known$weights)) + sum(object$seen)
 }
 
@@ -70,6 +70,7 @@ formula.galvi <- function(x, ...) {
 terms.galvi <- function(x, ...) {
   refuse_dots(list(...), terms.galvi, "terms()")
   design <- x$design
+  if (!is.null(design$stages)) design$frame_terms <- attr(design$stages$frame, "terms")
   variables <- as.list(attr(design$frame_terms, "variables"))[-1L]
   offsets <- variables[attr(design$frame_terms, "offset")]
   offsets <- offsets[vapply(offsets, variable_name, "") != cox_names[["exposure"]]]
@@ -87,7 +88,7 @@ terms.galvi <- function(x, ...) {
 #' @export
 family.galvi <- function(object, ...) {
   refuse_dots(list(...), family.galvi, "family()")
-  object$family
+  without_stages(object$family)
 }
 
 #' @rdname galvi-accessors

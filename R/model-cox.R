@@ -128,7 +128,7 @@ design_of_times <- function(parts, family, frame, args, known = NULL) {
   y <- sums(weight * pieces$event)
   exposure <- sums(weight * pieces$exposure)
   first <- match(seq_along(y), pieces$at)
-  long <- frame_of_pieces(frame, pieces$row[first], y, factor(intervals$labels[pieces$interval[first]],
+  long <- frame_of_counts(frame, pieces$row[first], y, factor(intervals$labels[pieces$interval[first]],
     intervals$labels), log(exposure))
   if (count > 1L) {
     parts$specs <- c(list(baseline_spec(family$options$baseline, family$options$variance, parts$strata)), parts$specs)
@@ -257,35 +257,8 @@ row_patterns <- function(frame) {
 
 #' The model frame of rows of counts: that of the rows of the data, with the counts in place of the response
 #' @noRd
-frame_of_pieces <- function(frame, rows, y, interval, log_exposure) {
-  own <- setdiff(names(frame), c(names(frame)[1L], "(weights)"))
-  arguments <- own[own == "(offset)"]
-  columns <- lapply(unclass(frame)[own], take_variable, rows)
-  columns <- c(list(y), columns[setdiff(own, arguments)], list(interval, log_exposure), columns[arguments])
-  names(columns) <- c(cox_names[["response"]], setdiff(own, arguments), cox_names[c("interval", "exposure")], arguments)
-  inner <- attr(frame, "inner")
-  structure(columns,
-    row.names = .set_row_names(length(rows)), class = "data.frame", terms = terms_of_pieces(attr(frame, "terms")),
-    na.action = attr(frame, "na.action"), mesh = attr(frame, "mesh"),
-    inner = if (!is.null(inner)) lapply(inner, take_variable, rows),
-    row_names_are = "pieces", piece_labels = frame_labels(frame)(rows)
-  )
-}
-
-terms_of_pieces <- function(terms) {
-  count <- length(attr(terms, "variables")) - 1L
-  for (what in c("variables", "predvars")) {
-    x <- attr(terms, what)
-    x[[2L]] <- as.name(cox_names[["response"]])
-    x[[count + 2L]] <- as.name(cox_names[["interval"]])
-    x[[count + 3L]] <- as.name(cox_names[["exposure"]])
-    attr(terms, what) <- x
-  }
-  attr(terms, "offset") <- c(attr(terms, "offset"), count + 2L)
-  classes <- attr(terms, "dataClasses")
-  attr(terms, "dataClasses") <- c(
-    stats::setNames(c("numeric", "factor", "numeric"), cox_names), classes[-1L][names(classes[-1L]) != "(weights)"]
-  )
-  terms[[2L]] <- as.name(cox_names[["response"]])
-  terms
+frame_of_counts <- function(frame, rows, y, interval, log_exposure) {
+  own <- unname(cox_names)
+  frame_of_pieces(frame, rows, stats::setNames(list(y), own[1L]),
+    stats::setNames(list(interval, log_exposure), own[-1L]), offset = own[3L])
 }

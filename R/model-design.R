@@ -128,6 +128,7 @@ row_design <- function(design, built) {
   ))
   if (!is.null(design$wide)) out$wide <- design$wide
   if (!is.null(design$intervals)) out$intervals <- design$intervals
+  if (!is.null(design$stages)) out$stages <- design$stages
   links <- lapply(family_type(design$family)$dpars[names(parts$others)], `[[`, "link")
   out$others <- Map(function(part, link, built) {
     c(list(formula = part$formula, link = link), own_design(part, built))

@@ -273,6 +273,8 @@ check_table_rows <- function(rows, built, others, thresholds) {
     k <- match(name[1L], others, 0L)
     if (k > 0L) name <- name[-1L]
     if (length(name) != 1L || !name %in% c("default", "intercept", "at_means")) next
+    # with cs() thresholds are coefficients, whose priors have been read
+    if (name == "intercept" && any(are_thresholds(built[[k + 1L]]$fixed$spec))) next
     of <- built[[k + 1L]]$known
     columns <- built[[k + 1L]]$fixed$spec$columns
     found <- if (name == "default") length(setdiff(of, "(Intercept)")) > 0L else "(Intercept)" %in% columns

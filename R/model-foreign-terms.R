@@ -433,9 +433,9 @@ foreign_terms <- local({
     mrf = term("mgcv", function(v, a) sprintf("gmrf(%s, graph = W)", first_of(v, "g"))),
     re = term("gamlss", group_of_formula), random = term("gamlss", group_of_formula),
     cs = term("brms or gamlss", as_it_is, paste(
-      "The effect is the same at all thresholds. With effects that differ between them those of cumulative() could cross and",
-      "those of acat() would depend on each other; in stick_breaking(), which is sratio() with the opposite sign, all",
-      "terms have an effect of their own at each threshold. As a smooth write gp(%s)."
+      "Effects that differ between thresholds are those of family = sratio() and cratio(), which take cs(): thresholds of",
+      "cumulative() could cross, and those of acat() are not decisions that are independent of each other. As a smooth",
+      "write gp(%s)."
     )),
     Matern = term("spaMM", function(v, a) sprintf("spde(%s)", gsub(" \\+ ", ", ", bar_sides(a)$group)), bar = TRUE),
     adjacency = term("spaMM", function(v, a) sprintf("gmrf(%s, graph = W)", bar_sides(a)$group), bar = TRUE),

@@ -257,6 +257,7 @@ fit_panels <- function(fit, which, settings) {
     stop_galvi("argument", "Plots of fits of responses() are about the observations: they take no `newdata`.")
   }
   if (!is.null(fit$design$intervals)) fit <- plotted_cox(fit, which)
+  if (inherits(fit, "galvi_stages")) fit <- plotted_stages(fit, which)
   plot_kinds[[which]]$panels(fit, settings)
 }
 

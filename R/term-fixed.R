@@ -3,6 +3,7 @@
 
 # W: N x q with its column names; assign as model.matrix() has it.
 fixed_matrix <- function(terms, frame, contrasts = NULL) {
+  if (!is.null(attr(terms, "specific"))) return(stage_columns(terms, frame, contrasts))
   W <- plain_matrix(terms, frame)
   if (is.null(W)) W <- stats::model.matrix(terms, frame, contrasts.arg = contrasts)
   list(W = W, assign = attr(W, "assign"), contrasts = attr(W, "contrasts"))
@@ -123,6 +124,7 @@ typed_priors <- function(spec, context) {
   labels <- c("intercept", attr(spec$terms, "term.labels"))[spec$assign + 1L]
   lapply(seq_along(spec$columns), function(j) {
     slope <- spec$assign[j] > 0L
+    if (labels[j] == stage_names[["stage"]]) return(threshold_prior(spec$columns[j], context$prior))
     if (!is.null(context$responses) && labels[j] == wide_names[["item"]]) {
       prior <- chosen_prior(context$prior, c(spec$columns[j], labels[j], "intercept", "at_means"))
       return(if (!isTRUE(attr(prior, "open"))) prior)

@@ -23,7 +23,7 @@ predict_class <- function(fit, target, options) {
   levels <- check_classes(fit, "class")
   prob <- predict_prob(fit, target, list(se.fit = FALSE))$fit
   ties <- if (has_classes(fit)) "first" else "last"
-  list(fit = factor(levels[max.col(prob, ties.method = ties)], levels, ordered = is_ordinal(fit)))
+  list(fit = factor(levels[max.col(prob, ties.method = ties)], levels, ordered = has_ordered_classes(fit)))
 }
 
 #' P(y = class), an N* x C matrix with the levels as column names
@@ -49,7 +49,9 @@ classes_of_core <- function(fit, marginals, second) {
   if (inherits(states, "galvi_points")) return(classes_at_points(fit, states, levels, second))
   parts <- lapply(states, function(state) {
     view <- at_hyper(fit, state$hyper)
-    out <- if (is.null(state$between)) {
+    out <- if (is_stages_view(fit)) {
+      stage_classes(view, state, second)
+    } else if (is.null(state$between)) {
       independent_classes(fit$model$likelihood, view, state$mean, state$variance, second)
     } else {
       all <- of_all_classes(fit, state$mean, state$between)
@@ -70,8 +72,10 @@ classes_of_core <- function(fit, marginals, second) {
 # The same where the posterior is points.
 classes_at_points <- function(fit, points, levels, second) {
   out <- average_states(points, function(state) {
-    p <- independent_classes(fit$model$likelihood, at_hyper(fit, state$hyper), state$mean, state$variance, FALSE)
-    p <- p$probability
+    view <- at_hyper(fit, state$hyper)
+    p <- if (is_stages_view(fit)) decided_classes(view, state$mean) else {
+      independent_classes(fit$model$likelihood, view, state$mean, state$variance, FALSE)$probability
+    }
     if (second) cbind(p, p^2) else p
   })
   out <- matrix(out, ncol = (1L + second) * length(levels))

@@ -23,7 +23,7 @@ data_inputs <- function(fit, as_brms = FALSE) {
   rows <- seq_len(max(1L, min(7L, nrow(fit$data) %/% 2L)))
   values <- list()
   made <- list()
-  left_out <- c(left_out, match(cox_names[["interval"]], names(variables), 0L))
+  left_out <- c(left_out, match(c(cox_names[["interval"]], stage_names[["stage"]]), names(variables), 0L))
   for (j in setdiff(seq_along(variables), left_out)) {
     name <- names(variables)[j]
     used <- intersect(all.vars(computed[[j]]), names(known))
@@ -355,12 +355,14 @@ conditional_offset <- function(fit, inputs, values) {
 conditional_target <- function(fit, inputs, values, kept) {
   frame <- matched_frame(fit$design, conditional_frame(fit, inputs, values))
   n <- nrow(values)
+  if (is_stages_view(fit)) frame <- frame_at_stages(fit, frame)
   rows <- Map(function(specs, kept) Map(function(spec, kept) {
-    without_effects(spec_rows(spec, frame), kept, n, spec)
+    without_effects(spec_rows(spec, frame), kept, nrow(frame), spec)
   }, specs, kept), predictor_specs(fit$design), kept)
   rows[[1L]] <- against_reference(fit, rows[[1L]])
   list(
-    rows = rows, n = n, names = as.character(seq_len(n)), size = rep(1, n), outside = outside_rows(
+    rows = rows, n = n, each = fit$stages$count, names = as.character(seq_len(n)), size = rep(1, n),
+    outside = outside_rows(
       unlist(Map(function(specs, kept) specs[vapply(kept, any, NA)], predictor_specs(fit$design), kept), FALSE), frame
     ),
     offset = offset_moved(fit$design, n) + conditional_offset(fit, inputs, values)

@@ -27,36 +27,20 @@ target_at_intervals <- function(fit, newdata, intervals, kept = NULL, na.action 
   count <- length(intervals)
   if (is.null(newdata)) {
     n <- nrow(known$frame)
-    target <- target_of_pieces(fit, frame_of_pieces(known$frame, rep(seq_len(n), each = count), numeric(n * count),
+    target <- target_of_pieces(fit, frame_of_counts(known$frame, rep(seq_len(n), each = count), numeric(n * count),
       rep(labels[intervals], n), numeric(n * count)), kept)
     target$rows_of <- list(names = row.names(known$frame), omitted = NULL, n = n)
     return(target)
   }
   newdata <- as.data.frame(as_new_data(newdata))
   n <- nrow(newdata)
-  labelled <- frame_labels(newdata)
-  rows <- newdata[rep(seq_len(n), each = count), , drop = FALSE]
-  rows[[cox_names[["interval"]]]] <- rep(labels[intervals], n)
-  rows[[cox_names[["exposure"]]]] <- numeric(n * count)
-  attr(rows, "row_names_are") <- "pieces"
-  attr(rows, "piece_labels") <- labelled(rep(seq_len(n), each = count))
+  rows <- new_pieces(newdata, count, stats::setNames(list(rep(labels[intervals], n), numeric(n * count)),
+    cox_names[c("interval", "exposure")]))
   target <- new_target(fit, rows, na.action, kept = kept)
   left <- unique((target$omitted - 1L) %/% count + 1L)
   target$names <- as.character(seq_len(nrow(rows)))
   target$rows_of <- list(names = row.names(newdata), omitted = if (length(left)) left, n = n - length(left))
   target
-}
-
-#' A target of rows of counts
-#' @param frame Theirs, as frame_of_pieces() makes it.
-#' @noRd
-target_of_pieces <- function(fit, frame, kept = NULL) {
-  design <- fit$design
-  matched <- match_classes(frame, attr(design$frame_terms, "dataClasses"), design$xlevels)
-  attr(matched, "terms") <- design$frame_terms
-  n <- nrow(frame)
-  new <- naming_rows(frame_labels(frame), rows_of_frame(design, frame, matched, integer(), FALSE, kept, FALSE))
-  list(rows = new$rows, offset = new$offset, size = rep(1, n), n = n, names = as.character(seq_len(n)))
 }
 
 # ---- hazard ratios ----
@@ -106,7 +90,7 @@ effects_view <- function(fit) {
   known <- fit$design$intervals
   n <- nrow(known$frame)
   view <- counts_view(fit)
-  view$data <- frame_of_pieces(known$frame, seq_len(n), numeric(n), factor(rep(known$labels[1L], n), known$labels),
+  view$data <- frame_of_counts(known$frame, seq_len(n), numeric(n), factor(rep(known$labels[1L], n), known$labels),
     numeric(n))
   attr(view$data, "row_names_are") <- NULL
   # of a row there is no response to draw
@@ -146,7 +130,7 @@ reference_target <- function(fit) {
   first <- which(!duplicated(stratum))
   first <- first[order(stratum[first])]
   n <- length(first)
-  target <- target_of_pieces(view, frame_of_pieces(known$frame, rep(first, each = count), numeric(n * count),
+  target <- target_of_pieces(view, frame_of_counts(known$frame, rep(first, each = count), numeric(n * count),
     factor(rep(known$labels, n), known$labels), numeric(n * count)))
   specs <- view$design$specs
   mean <- function(x) sum(known$weights * x) / sum(known$weights)
@@ -297,16 +281,6 @@ pieces_view <- function(fit) {
     view$states <- lapply(view$states, function(state) replace(state, "posterior", list(moved(state$posterior))))
   }
   view
-}
-
-#' Sums over the pieces of each row of the data: a number for each row
-#' @noRd
-over_pieces <- function(fit, x) {
-  known <- fit$design$intervals
-  out <- numeric(length(known$weights))
-  sums <- rowsum(as.vector(x), known$pieces$row, reorder = TRUE)
-  out[as.integer(rownames(sums))] <- sums
-  out
 }
 
 #' What the log density of each row's counts has beside that of its time

@@ -142,10 +142,12 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
   empty <- function() array(NA_real_, c(ndraws, length(kept), width))
   out <- if (n == 0L) empty()
   if (n > 0L) {
-    at <- model_and_rows(fit, target$rows)
+    # with cs() the model's rows are drawn, of which a row of the data has several
+    modelled <- if (is_stages_view(fit)) fit$stages$fit else fit
+    at <- model_and_rows(modelled, target$rows)
     with_memory(draws_size(fit, n, ndraws, width), threads = fit$control$threads, {
       out <- empty()
-      points <- if (has_points(fit)) points_at(fit, target$rows, n)
+      points <- if (has_points(fit)) points_at(modelled, target$rows, n * rows_each(fit))
       for (s in unique(plan)) {
         own <- which(plan == s)
         view <- if (is.null(points)) at_state(fit, fit_states(fit)[[s]]) else at_hyper(fit, points$hyper[s, ])
@@ -154,6 +156,7 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
         } else {
           draw_latent(at$model, view$posterior, at$rows, length(own), fit$control$threads)
         }
+        if (is_stages_view(fit)) eta <- drawn_by_stage(eta[[1L]], fit$stages$count)
         # some draws at a time, which needs less memory
         for (part in split(seq_along(own), (seq_along(own) - 1L) %/% max(1L, 1e6 %/% n))) {
           count <- length(part)

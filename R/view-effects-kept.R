@@ -188,8 +188,8 @@ check_known_levels <- function(design, rows) {
 without_target_effects <- function(fit, target, kept) {
   if (is.null(kept)) return(target)
   if (!is.null(target$sets)) target$sets <- Map(without_target_effects, fit$fits, target$sets, list(kept))
-  target$rows <- Map(function(rows, kept, specs) Map(without_effects, rows, kept, target$n, specs), target$rows, kept,
-    predictor_specs(fit$design))
+  target$rows <- Map(function(rows, kept, specs) Map(without_effects, rows, kept, target$n * rows_each(fit), specs),
+    target$rows, kept, predictor_specs(fit$design))
   observations <- !is.null(target$marginals)
   target["marginals"] <- list(NULL)
   if (observations) target$marginals <- own_marginals(fit, target)

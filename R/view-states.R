@@ -23,14 +23,15 @@ with_known <- function(marginals, known, rows = NULL) {
 }
 
 #' Marginals of a mixture
-#' @param parts A list(mean, variance) for each state.
+#' @param parts A list(mean, variance) for each state; `between` too, where it has these.
 #' @param weights As in mixture_moments().
 #' @noRd
 mixture_marginals <- function(fit, parts, weights = state_weights(fit)) {
   out <- mixture_moments(parts, weights)
-  if (length(parts) == 1L) return(out)
+  if (length(parts) == 1L) return(c(out, parts[[1L]]["between"][!is.null(parts[[1L]]$between)]))
   out$states <- Map(function(state, part, weight) {
-    c(list(weight = weight, hyper = state$posterior$hyper), part[c("mean", "variance")])
+    c(list(weight = weight, hyper = state$posterior$hyper), part[intersect(c("mean", "variance", "between"),
+      names(part))])
   }, fit_states(fit), parts, weights_of(weights, length(parts)))
   out
 }
@@ -39,6 +40,9 @@ mixture_marginals <- function(fit, parts, weights = state_weights(fit)) {
 #' @noRd
 fitted_marginals <- function(fit) {
   if (is_imputed(fit)) return(mixed_marginals(fit, lapply(fit$fits, fitted_marginals)))
+  if (is_stages_view(fit)) {
+    return(stage_marginals(fit, list(rows = fit$model$designs, offset = fit$model$offset, n = fit$nobs)))
+  }
   if (has_points(fit)) return(c(fit$posterior[c("mean", "variance")], list(points = fitted_points_of(fit))))
   mixture_marginals(fit, by_state(fit, function(view) {
     if (is_coupled(view)) coupled_marginals(view) else view$posterior[c("mean", "variance")]
@@ -72,7 +76,14 @@ map_marginals <- function(marginals, f, of_weights = identity) {
 marginal_rows <- function(marginals, at) {
   if (!is.null(marginals$points)) marginals$points <- point_rows(marginals$points, at)
   marginals$known <- take_rows_of(marginals$known, at)
+  marginals <- with_between_rows(marginals, at)
+  marginals$states <- if (!is.null(marginals$states)) lapply(marginals$states, with_between_rows, at)
   map_marginals(marginals, function(x) x[at, , drop = FALSE], function(w) w[at])
+}
+
+with_between_rows <- function(x, at) {
+  if (!is.null(x$between)) x$between <- x$between[at, , , drop = FALSE]
+  x
 }
 
 marginal_latent <- function(marginals, k) {

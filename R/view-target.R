@@ -1,6 +1,6 @@
-# A target is where predictions are wanted: rows of the model in the shape that predict_latent() takes, with
-# the offset and, where they are known, the response, its size and its weights. The training rows and new rows give the
-# same shape, so no predict type asks which it has.
+# A target is where predictions are wanted: rows of the model in the shape that predict_latent() takes (`each` of them
+# for a row of the target, R/view-stages.R; NULL: one), with the offset and, where they are known, the response, its size
+# and its weights. The training rows and new rows give the same shape, so no predict type asks which it has.
 
 #' The observations themselves. Their marginals are stored in the fit.
 #' @noRd
@@ -10,13 +10,14 @@ training_target <- function(fit) {
   model <- fit$model
   c(model[intersect(row_numbers, names(model))], list(
     rows = or_else(fit$asked_rows, model$designs), n = fit$nobs, names = row.names(fit$data), omitted = NULL,
-    marginals = fitted_marginals(fit)
+    marginals = fitted_marginals(fit), each = fit$stages$count
   ), if (is_imputed(fit)) list(sets = lapply(fit$fits, training_target)))
 }
 
 #' Rows for `newdata`; those with missing values are left out here and return as NA in finish_rows()
 #' @noRd
 new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL) {
+  if (is_stages_view(fit)) return(new_stage_target(fit, newdata, na.action, response, kept))
   new <- design_rows(fit$design, newdata, na.action = na.action, response = response, kept = kept)
   omitted <- new$omitted
   names <- row.names(newdata)
@@ -129,6 +130,7 @@ own_marginals <- function(fit, target) {
     if (!is.null(target$marginals)) return(target$marginals)
     return(mixed_marginals(fit, Map(own_marginals, fit$fits, target$sets)))
   }
+  if (is_stages_view(fit)) return(or_else(target$marginals, stage_marginals(fit, target)))
   if (!is.null(target$marginals)) return(with_between(fit, target$marginals, target$rows))
   latent <- latent_at(fit, target$rows, target$n)
   marginals <- latent[intersect(c("mean", "variance", "states", "points"), names(latent))]
@@ -189,18 +191,29 @@ kept_rows <- function(target) {
 target_rows <- function(target, at) {
   target <- take_row_numbers(target, at)
   target$names <- (if (is.null(target$omitted)) target$names else target$names[-target$omitted])[at]
-  # nodes that only new rows need stay together
-  target$rows <- lapply(target$rows, lapply, function(term) {
-    extension <- term$extension
-    term <- subset_rows(list(term[names(term) != "extension"]), at)[[1L]]
-    if (is.null(extension)) term else c(term, list(extension = extension))
-  })
+  target$rows <- some_model_rows(target$rows, blocks_of_rows(at, target$each))
   if (!is.null(target$averaged)) target$averaged <- lapply(target$averaged, lapply, part_rows, at)
   if (!is.null(target$sets)) target$sets <- lapply(target$sets, target_rows, at)
   target["marginals"] <- list(NULL)
   target["omitted"] <- list(NULL)
   target$n <- length(at)
   target
+}
+
+#' Some rows of the model, as targets have them; nodes that only new rows need stay together
+#' @noRd
+some_model_rows <- function(rows, at) {
+  lapply(rows, lapply, function(term) {
+    extension <- term$extension
+    term <- subset_rows(list(term[names(term) != "extension"]), at)[[1L]]
+    if (is.null(extension)) term else c(term, list(extension = extension))
+  })
+}
+
+#' Numbers of the model's rows, of which a row of a target has `each`, one block after the other
+#' @noRd
+blocks_of_rows <- function(at, each = NULL) {
+  if (is.null(each)) at else as.vector(outer(seq_len(each), (at - 1L) * each, `+`))
 }
 
 take_rows <- function(x, i) {

@@ -1,0 +1,54 @@
+# Columns of fixed effects where some have an effect of their own at each threshold, cs(x): those of binary rows that
+# are decisions at a threshold (R/model-stages.R). Their terms object has `shared` and `specific`, terms objects of the
+# fixed effects outside and inside of cs().
+
+#' Which columns of fixed effects are thresholds?
+#' @noRd
+are_thresholds <- function(spec) {
+  c("", attr(spec$terms, "term.labels"))[spec$assign + 1L] == stage_names[["stage"]]
+}
+
+#' Columns of thresholds, of shared and of category-specific effects, as fixed_matrix() returns them
+#'
+#' Columns of a category-specific effect are called as the column and the number of the threshold, x[1], x[2], as in
+#' brms. A threshold is subtracted from the linear predictor.
+#' @noRd
+stage_columns <- function(terms, frame, contrasts) {
+  stage <- frame[[stage_names[["stage"]]]]
+  K <- nlevels(stage)
+  at <- outer(as.integer(stage), seq_len(K), `==`) + 0
+  of <- function(part) {
+    variables <- vapply(as.list(attr(part, "variables"))[-1L], variable_name, "")
+    own <- contrasts[intersect(names(contrasts), variables)]
+    without_intercept(fixed_matrix(part, frame, if (length(own)) own))
+  }
+  shared <- of(attr(terms, "shared"))
+  specific <- of(attr(terms, "specific"))
+  columns <- seq_len(ncol(specific$W))
+  each <- do.call(cbind, lapply(columns, function(j) specific$W[, j] * at))
+  colnames(each) <- sprintf("%s[%d]", rep(colnames(specific$W), each = K), rep(seq_len(K), length(columns)))
+  W <- cbind(`colnames<-`(-at, levels(stage)), shared$W, each)
+  count <- length(attr(attr(terms, "shared"), "term.labels"))
+  list(
+    W = W, assign = c(rep(1L, K), 1L + shared$assign, rep(1L + count + specific$assign, each = K)),
+    contrasts = c(shared$contrasts, specific$contrasts[setdiff(names(specific$contrasts), names(shared$contrasts))])
+  )
+}
+
+#' The prior that is typed for a threshold, NULL where it is open
+#' @noRd
+threshold_prior <- function(column, typed) {
+  if ("at_means" %in% names(typed)) {
+    stop_galvi("prior", paste(
+      "With cs() the priors of thresholds are those where all predictors are zero, not at their means: write",
+      "`intercept`, or for one of them its name, in place of `at_means` or class = \"Intercept\"."
+    ))
+  }
+  prior <- chosen_prior(typed, c(column, "intercept"))
+  if (is_horseshoe(prior)) {
+    stop_galvi("prior", paste(
+      "horseshoe() is a prior of slopes, which it shrinks to zero: give thresholds normal() or student_t()."
+    ))
+  }
+  if (!isTRUE(attr(prior, "open"))) prior
+}
