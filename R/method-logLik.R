@@ -171,9 +171,12 @@ anova.galvi <- function(object, ...) {
   evidence <- vapply(fits, function(fit) fit$elbo, 0)
   best <- if (all(is.na(total))) which.max(evidence) else which.max(total)
   difference <- lapply(elpd, function(rows) rows - elpd[[best]])
+  # thresholds are coefficients with priors under cs(), and flat elsewhere
+  stages <- vapply(fits, inherits, NA, "galvi_stages")
+  alike <- stages == stages[best]
   table <- data.frame(
     hyper = vapply(fits, function(fit) sum(fit$hyper$status != "fixed"), 1L),
-    evidence = evidence, evidence_diff = evidence - evidence[best],
+    evidence = evidence, evidence_diff = ifelse(alike, evidence - evidence[best], NA),
     elpd_loo = total, elpd_diff = vapply(difference, sum, 0),
     se_diff = vapply(difference, standard_error_of_sum, 0,
       weights = or_else(pieces_of(object$design)$weights, object$model$weights)), row.names = names(fits)
@@ -186,7 +189,7 @@ anova.galvi <- function(object, ...) {
     heading = c("Evidence bounds and leave-one-out predictive densities\n", paste0(
       format(names(fits)), ": ", formulas, ", ", vapply(fits, family_label, ""),
       ifelse(seq_along(fits) == length(fits), "\n", "")
-    ))
+    ), if (!all(alike)) "Only under cs() have thresholds priors: the evidence of the two kinds is not comparable.\n")
   )
 }
 

@@ -27,7 +27,7 @@ autoplot.galvi <- function(object, which = c("effects", "coefficients", "residua
                            level = 0.95, n = 101, max_inputs = 6, too_far = 0.1, map = NULL, bins = 10,
                            exponentiate = FALSE, by = NULL, ndraws = NULL, ...) {
   refuse_dots(list(...), autoplot.galvi, "autoplot()")
-  which <- first_choice(which, names(plot_kinds), "which")
+  which <- if (missing(which)) usual_plot(object) else first_choice(which, names(plot_kinds), "which")
   check_plot_arguments(which, setdiff(names(match.call()), ""))
   panels <- fit_panels(object, which, mget(plot_arguments(), environment()))$panels
   names <- make.unique(vapply(panels, `[[`, "", "name"))

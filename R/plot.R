@@ -130,7 +130,7 @@
 #' is drawn as a map if all its levels are there. Regions without an effect are grey.
 #'
 #' @param x A fit of [galvi()].
-#' @param which What to draw, see Details.
+#' @param which What to draw, see Details. `"effects"` if not given, but `"coefficients"` for fits with `cs()`.
 #' @param terms What effects are drawn, one or more of: names of variables, such as `"wt"`, or several joined by
 #'   colons, such as `"wt:am"`; labels of other terms, such as `"gp(x)"`; `"fixed"` for all variables of the fixed
 #'   effects. NULL for all.
@@ -214,7 +214,7 @@ plot.galvi <- function(x, which = c("effects", "coefficients", "residuals", "wor
                        exponentiate = FALSE, by = NULL, ndraws = NULL, ask = NULL, main = NULL, xlab = NULL,
                        ylab = NULL, xlim = NULL, ylim = NULL, col = NULL, ...) {
   check_no_dots(list(...), setdiff(names(formals(plot.galvi)), "..."), "plot()")
-  which <- first_choice(which, names(plot_kinds), "which")
+  which <- if (missing(which)) usual_plot(x) else first_choice(which, names(plot_kinds), "which")
   check_plot_arguments(which, setdiff(names(match.call()), ""))
   look <- check_look(list(main = main, xlab = xlab, ylab = ylab, xlim = xlim, ylim = ylim, col = col))
   panels <- fit_panels(x, which, c(mget(plot_arguments(), environment()), look[c("xlim", "ylim")]))
@@ -237,6 +237,9 @@ plot_kinds <- list(
   relevance = list(panels = relevance_panels, arguments = NULL),
   trace = list(panels = trace_panels, arguments = NULL)
 )
+
+# Category-specific effects are several curves each, which conditional_effects() draws.
+usual_plot <- function(fit) if (inherits(fit, "galvi_stages")) "coefficients" else "effects"
 
 plot_arguments <- function() unique(unlist(lapply(plot_kinds, `[[`, "arguments")))
 
