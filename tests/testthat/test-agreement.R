@@ -1,6 +1,8 @@
 # One model, one optimum: whichever method is asked, it is found. bench/agreement.R does the same on 200
 # seeds.
 
+skip_on_cran()
+
 # The quasi-Newton methods may need more than 500 steps under wide priors, and then say so.
 expect_agreement <- function(model, found) {
   below <- max(found$elbo) - found$elbo

@@ -1,5 +1,7 @@
 # Fits whose rows are with the workers of a cluster: the same numbers, to the last bit, as without.
 
+skip_on_cran()
+
 cluster_data <- function(n = 3000) {
   set.seed(5)
   d <- data.frame(x = runif(n, -3, 3), z = runif(n, -3, 3), g = factor(sample(c("a", "b", "c"), n, TRUE)))

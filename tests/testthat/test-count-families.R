@@ -1,5 +1,7 @@
 # nbinom1(), compois(), softplus links, gaussian("log") and the learned power of tweedie().
 
+skip_on_cran()
+
 flat <- list(intercept = normal(0, 20), default = normal(0, 20))
 # Our log likelihood at the estimates of another package: of means, in rows of a fit's response.
 log_likelihood <- function(type, hyper, y, eta, size = rep(1, length(y))) {

@@ -1,6 +1,8 @@
 # Random models, those of tools/fuzz.R: nothing crashes, hangs, fails without a clear error or is wrong in
 # silence.
 
+skip_on_cran()
+
 test_that("a model is a function of its seed, and its code makes it", {
   for (seed in 1:20) {
     model <- fuzz_model(seed)

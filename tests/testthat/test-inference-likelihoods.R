@@ -1,5 +1,7 @@
 # Inference with every likelihood and every expectation that serves it.
 
+skip_on_cran()
+
 test_that("every registered likelihood has a case", {
   expect_setequal(names(likelihood_cases), likelihood_facts()$type)
 })

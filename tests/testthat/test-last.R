@@ -1,5 +1,7 @@
 # Fits that are stopped: by a limit of time, by the user.
 
+skip_on_cran()
+
 stop_data <- function(n = 300) {
   set.seed(1)
   d <- data.frame(x = runif(n, 0, 10), z = runif(n))

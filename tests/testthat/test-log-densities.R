@@ -1,5 +1,7 @@
 # Log densities of many rows at once (Likelihood::log_densities()) are those of one row after the other.
 
+skip_on_cran()
+
 # Rows of a registered likelihood: its example's responses again and again.
 rows_of_type <- function(type, eta) {
   example <- likelihood_examples[[type]]

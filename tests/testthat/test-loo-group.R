@@ -1,5 +1,7 @@
 # Groups of rows left out together, against refits without the group.
 
+skip_on_cran()
+
 held <- function(formula, data, family, start) {
   quietly(galvi(formula, data, family, hyper = "fixed", start = start, control = galvi_control(tol = 1e-9,
     threads = 1)))

@@ -1,5 +1,7 @@
 # Leave-one-out densities from the cavities, against fits without the row.
 
+skip_on_cran()
+
 loo_data <- function() {
   set.seed(3)
   n <- 30

@@ -1,5 +1,7 @@
 # What is refused for lack of memory, and what is free.
 
+skip_on_cran()
+
 # A model list with the fields that a size is read from.
 sized_model <- function(n, k = 1L, terms, solver, rows = list(list())) {
   list(

@@ -1,3 +1,5 @@
+skip_on_cran()
+
 test_that("every plot of every kind of fit draws and returns finite data", {
   for (name in c("gaussian", "binary", "trials", "counts", "flat")) {
     for (which in c("effects", "trace", "relevance", "calibration")) {

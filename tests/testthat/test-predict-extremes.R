@@ -1,5 +1,7 @@
 # Predictions at extreme marginals of eta: in time, in order, and right.
 
+skip_on_cran()
+
 # One row per likelihood with one latent value: parameters, responses in increasing order, trials; `others`: mean and
 # variance of another linear predictor, or of one after the other.
 extreme_cases <- list(

@@ -1,5 +1,7 @@
 # What is promised of predictions, for every family there is.
 
+skip_on_cran()
+
 new_rows <- function() data.frame(x = c(-2, 0.3, 1.4), row.names = c("a", "b", "c"))
 
 types_of <- function(name) {

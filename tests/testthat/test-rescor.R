@@ -1,5 +1,7 @@
 # Several responses with correlated residuals: responses(Y) ~ x + rescor(), mvbind().
 
+skip_on_cran()
+
 flat <- list(intercept = normal(0, Inf), default = normal(0, Inf))
 at_estimates_only <- galvi_control(uncertainty = "factorised")
 

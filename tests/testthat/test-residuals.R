@@ -1,5 +1,7 @@
 # Residuals, simulation and summaries, for every family there is.
 
+skip_on_cran()
+
 test_that("quantile residuals of every family are standard normal under the model", {
   for (name in family_names()) {
     fit <- family_fit(name, 500)

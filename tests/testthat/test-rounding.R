@@ -1,5 +1,7 @@
 # Hostile models: what rounding may do is said, and nothing that only rounding allows is reported.
 
+skip_on_cran()
+
 outlier_data <- function(seed, n, outlier) {
   set.seed(seed)
   d <- data.frame(x = rnorm(n))

@@ -1,5 +1,7 @@
 # Row sources: tables that are read some rows at a time give the fit of the data frame.
 
+skip_on_cran()
+
 # More rows than the sample has.
 source_table <- function(n = 60000) {
   set.seed(4)

@@ -1,5 +1,7 @@
 # A second linear predictor: expectations, reference optima, and what users see.
 
+skip_on_cran()
+
 # Those that a plane of nodes serves: times and kinks have tests of their own.
 disc_types <- grep("_log_disc$", names(two_predictor_densities), value = TRUE)
 nested_types <- setdiff(names(two_predictor_densities), c(

@@ -1,5 +1,7 @@
 # Skewed responses: exgaussian() and skew_normal().
 
+skip_on_cran()
+
 log_density_at <- function(type, h, y, eta) {
   predict_response(likelihood_spec(type), h, 1, y, eta, 0, "log_density", 0.5)
 }

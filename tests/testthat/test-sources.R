@@ -1,5 +1,7 @@
 # Rows that are read block by block, or that workers hold: the same numbers, to the last bit, as in memory.
 
+skip_on_cran()
+
 source_case <- function(n = 6000, formula = y ~ x + gp(x, z, inducing = points), family = binomial()) {
   set.seed(11)
   d <- data.frame(x = runif(n, -3, 3), z = runif(n, -3, 3))

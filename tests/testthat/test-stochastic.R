@@ -1,3 +1,5 @@
+skip_on_cran()
+
 surface_rows <- function(n) {
   i <- seq_len(n)
   x1 <- -3 + 6 * ((0.6180339887498949 * i) %% 1)

@@ -1,5 +1,7 @@
 # Survival responses: every kind of row against R's distribution functions and integrate().
 
+skip_on_cran()
+
 every_row <- function(check) {
   for (type in names(survival_examples)) {
     rows <- survival_rows(type)

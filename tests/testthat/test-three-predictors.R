@@ -1,5 +1,7 @@
 # Three linear predictors: expectations, inference and predictions.
 
+skip_on_cran()
+
 three_types <- names(three_predictor_densities)
 hyper_of_three <- function(type) as.numeric(likelihood_examples[[type]]$hyper)
 

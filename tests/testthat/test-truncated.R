@@ -1,5 +1,7 @@
 # y | trunc(lb, ub): densities given that the response lies in its interval, by R's densities and distributions.
 
+skip_on_cran()
+
 # d: log density; p: distribution function, NULL where integrate() gives it; h: hyperparameters.
 truncated_cases <- list(
   gaussian = list(

@@ -1,6 +1,8 @@
 # Means, standard deviations and correlations of coefficients, and of mean responses, against exact posteriors that code
 # which shares nothing with this package computed (fixtures/response/README.md).
 
+skip_on_cran()
+
 # What users may rely on, in posterior sds, as ratios of sds and in correlations. The exact values have errors below a
 # tenth of these.
 gold_limit <- list(mean = 0.05, sd = 0.04, correlation = 0.05, response_mean = 0.05, response_sd = 0.05)

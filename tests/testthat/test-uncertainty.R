@@ -1,6 +1,8 @@
 # What must hold of the joint distribution of coefficients and parameters that a fit reports: one distribution, whichever
 # way it is read, and never narrower than the factorised one. Exact values are in test-uncertainty-gold.R.
 
+skip_on_cran()
+
 # Reasons: sds from weighted points have an error of 1 to 1.5 %; what is a quadratic form of vcov() has rounding alone.
 honest <- list(least = 0.98, copies = 0.02, information = 0.03, hurdle = 0.03, algebra = 1e-6, linear = 0.005)
 

@@ -2,6 +2,8 @@
 # starts, inducing points); where they divide a dispersion they have no unit, and lm(), lmer(), glm() and gam() mean the
 # same; elsewhere they multiply the log likelihood.
 
+skip_on_cran()
+
 weighted_data <- function(name, n = 24) {
   set.seed(7)
   d <- family_data(name, n)

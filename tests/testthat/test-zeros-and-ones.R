@@ -1,5 +1,7 @@
 # Proportions with zeros and ones: ordbeta() and zero_one_inflated_beta().
 
+skip_on_cran()
+
 shares_of_cases <- function() {
   d <- transform(esoph, y = ncases / (ncases + ncontrols), age = as.numeric(agegp) - 3.5, alc = as.numeric(alcgp) - 2.5)
   d[is.finite(d$y), ]
