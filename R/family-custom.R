@@ -4,7 +4,8 @@
 #' Families from R functions
 #'
 #' Makes a family for [galvi()] from an R function that returns the log density of a response given the linear predictor
-#' eta. Such a family works with every prior; its parameters are estimated, and predictions and plots are available.
+#' eta, or given parameters that may have linear predictors. Such a family works with every prior; its parameters are
+#' estimated, and predictions and plots are available.
 #'
 #' The functions are called with vectors of equal length, sometimes of thousands of elements, and with each parameter as
 #' one number. They must be vectorised, smooth in eta and finite for every eta: with a wide prior eta may be far from
@@ -19,24 +20,40 @@
 #' used in a new session, provided that they do not refer to other objects of your workspace: pass numbers as
 #' `parameters`, with [fixed()] if they are not to be estimated.
 #'
+#' With `dpars = c("mu", "sigma")` the arguments of `log_density` are y and these parameters on their own scales, such
+#' as
+#' a mean and a standard deviation: `function(y, mu, sigma)`. `mu` has the linear predictor of the response; each of the
+#' others may have a formula, as in `list(y ~ x, sigma ~ z)`, and is one learned number without it. Up to three
+#' parameters
+#' may have one. Expectations are then sums over products of nodes, 25 to some hundred for each row and more where the
+#' posterior is wide.
+#'
 #' @param name Name of the family for printing, which must differ from the families of galvi.
-#' @param log_density `function(y, eta, <parameters>)` that returns the log density (for whole numbers the log
-#'   probability), including its constant; `-Inf` where y is impossible.
+#' @param log_density `function(y, eta, <parameters>)`, or with `dpars` `function(y, <dpars>, <parameters>)`, that
+#'   returns
+#'   the log density (for whole numbers the log probability), including its constant; `-Inf` where y is impossible.
 #' @param derivatives NULL for finite differences, or `function(y, eta, <parameters>)` that returns a list of two
 #'   vectors, the first and second derivative of `log_density` with respect to eta. They make fits faster and more
-#'   accurate.
+#'   accurate. Not with `dpars`.
 #' @param links Link of eta: `"identity"`, `"log"`, `"logit"`, `"probit"` or `"cloglog"`. It describes how eta
 #'   relates to the mean of the response, for default priors, offsets and partial residuals; it does not change
 #'   `log_density`. A named vector also gives the ranges of parameters, as in `c(eta = "log", skew = "identity")`:
-#'   `"log"` (positive, the default), `"identity"` (any number) or `"logit"` (between 0 and 1).
+#'   `"log"` (positive, the default), `"identity"` (any number) or `"logit"` (between 0 and 1). With `dpars` a vector
+#'   with
+#'   one link for each of them, or a named one, as in `c(mu = "log", skew = "identity")`.
 #' @param parameters Named list or vector with the other arguments of `log_density`: numbers as starting values,
-#'   [fixed()], or, for positive parameters, priors such as [log_normal()].
+#'   [fixed()], or, for positive parameters, priors such as [log_normal()]. `dpars` after the first start at 1 with a
+#'   log
+#'   link, 0.5 with a logit link and 0 otherwise unless they are named here.
 #' @param support Possible responses: `"real"`, `"positive"`, `"unit"` (between 0 and 1), `"count"` (whole numbers from
 #'   0), two numbers `c(low, high)` for all numbers between them, or consecutive integers such as `0:10`.
-#' @param simulate NULL to draw by inverting the distribution function, or `function(eta, <parameters>)` that returns a
-#'   random response for each eta.
+#' @param simulate NULL to draw by inverting the distribution function, or `function(eta, <parameters>)`, with `dpars`
+#'   `function(<dpars>, <parameters>)`, that returns a random response for each eta.
 #' @param log_concave TRUE if `log_density` is concave in eta for every y. Inference relies on this, for instance when
 #'   it certifies that the bound is at its maximum.
+#' @param dpars NULL, or the names of up to three parameters, two of which may have
+#'   linear predictors, the first of which is
+#'   `"mu"`.
 #' @return An object of class `galvi_family`, see [galvi_family()].
 #' @section Errors:
 #' `galvi_error_callback` where a function fails, returns something else than described, or does not pass the tests;
@@ -55,18 +72,35 @@
 #' fit <- galvi(dist ~ speed, data = cars, family = gumbel)
 #' fit
 #' predict(fit, data.frame(speed = c(5, 15)), interval = "prediction")
+#'
+#' # the same with a mean and a scale that both depend on the speed
+#' gumbel <- custom_family("gumbel",
+#'   log_density = function(y, mu, scale) {
+#'     z <- (y - mu) / scale - digamma(1)
+#'     -z - exp(-z) - log(scale)
+#'   },
+#'   dpars = c("mu", "scale"), links = c("identity", "log"), parameters = list(scale = 10)
+#' )
+#' coef(galvi(list(dist ~ speed, scale ~ speed), data = cars, family = gumbel))
 #' @export
 custom_family <- function(name, log_density, derivatives = NULL, links = "identity", parameters = list(),
-                          support = "real", simulate = NULL, log_concave = FALSE) {
+                          support = "real", simulate = NULL, log_concave = FALSE, dpars = NULL) {
   name <- check_custom_name(name)
   parameters <- as.list(parameters)
-  check_callback(log_density, "log_density", c("y", "eta"), parameters)
-  if (!is.null(derivatives)) check_callback(derivatives, "derivatives", c("y", "eta"), parameters)
-  if (!is.null(simulate)) check_callback(simulate, "simulate", "eta", parameters)
-  links <- check_custom_links(links, names(parameters))
-  family <- new_family(name, links[["eta"]], class = "galvi_custom_family")
+  dpars <- check_custom_dpars(dpars, derivatives)
+  main <- if (is.null(dpars)) "eta" else dpars
+  others <- dpars[-1L]
+  own <- parameters[setdiff(names(parameters), others)]
+  check_callback(log_density, "log_density", c("y", main), own)
+  if (!is.null(derivatives)) check_callback(derivatives, "derivatives", c("y", main), own)
+  if (!is.null(simulate)) check_callback(simulate, "simulate", main, own)
+  links <- check_custom_links(links, names(parameters), dpars)
+  missing <- setdiff(others, names(parameters))
+  parameters[missing] <- lapply(links[missing], function(link) stats::make.link(link)$linkinv(0))
+  parameters <- parameters[c(others, names(own))]
+  family <- new_family(name, links[[main[1L]]], dpars = c("mu", others), class = "galvi_custom_family")
   family$custom <- list(
-    log_density = log_density, derivatives = derivatives, simulate = simulate,
+    log_density = log_density, derivatives = derivatives, simulate = simulate, dpars = dpars, links = links[dpars],
     transforms = links[names(parameters)], support = check_support(support),
     log_concave = check_flag(log_concave, "log_concave", what = "family")
   )
@@ -80,7 +114,10 @@ is_custom <- function(family) inherits(family, "galvi_custom_family")
 #' @export
 own_family_type.galvi_custom_family <- function(family) {
   custom <- family$custom
+  others <- custom$dpars[-1L]
   list(
+    dpars = lapply(stats::setNames(nm = others), function(name) parameter(custom$links[[name]], name)),
+    with_predictors = stats::setNames(rep("custom", length(others)), others),
     links = stats::setNames("custom", family$link), response = custom_response,
     parameters = lapply(custom$transforms, custom_parameter), location = "location",
     constants = function(levels, family) {
@@ -89,10 +126,13 @@ own_family_type.galvi_custom_family <- function(family) {
         log_concave = as.numeric(custom$log_concave)
       )
     },
-    functions = function(y) {
+    functions = function(y, predicted) {
       c(
-        list(name = family$family, parameters = names(custom$transforms), reference = spread_values(y)),
-        custom[c("log_density", "derivatives")]
+        list(
+          name = family$family, parameters = setdiff(names(custom$transforms), predicted), reference = spread_values(y),
+          predicted = predicted, starts = custom_starts(family, predicted)
+        ),
+        custom[c("log_density", "derivatives", "dpars", "links")]
       )
     }
   )
@@ -103,8 +143,8 @@ own_family_type.galvi_custom_family <- function(family) {
 facts_of_family.galvi_custom_family <- function(family, model) {
   data.frame(
     type = "custom", log_concave = family$custom$log_concave, conjugate = FALSE, closed_form = FALSE,
-    discrete = family$custom$support$discrete, separable = TRUE, divides_dispersion = FALSE, latents = 1L,
-    classes = 0L
+    discrete = family$custom$support$discrete, separable = length(model$likelihood$functions$predicted) == 0L,
+    divides_dispersion = FALSE, latents = 1L + length(model$likelihood$functions$predicted), classes = 0L
   )
 }
 
@@ -157,11 +197,20 @@ add_custom_parameter <- function(parameter, name, family, response, registry, he
 
 # ---- calls ----
 
-# What the core calls: function(y, eta, parameters) with checked results.
+# Where the predictors of these parameters start.
+custom_starts <- function(family, predicted) {
+  custom <- family$custom
+  vapply(predicted, function(name) {
+    start <- check_custom_parameter(custom_parameter(custom$transforms[[name]]), family$parameters[[name]], name)$value
+    stats::make.link(custom$links[[name]])$linkfun(start)
+  }, 0)
+}
+
+# What the core calls: function(y, eta, parameters) with checked results.   eta: n x K
 density_callbacks <- function(functions) {
   owner <- sprintf("custom family \"%s\"", functions$name)
   call <- function(what, y, eta, p) {
-    call_user(functions[[what]], c(list(y, eta), named_parameters(p, functions)), what, owner)
+    call_user(functions[[what]], c(list(y), density_arguments(eta, p, functions)), what, owner)
   }
   log_density <- function(y, eta, p) check_length(call("log_density", y, eta, p), y, owner)
   c(
@@ -174,7 +223,8 @@ density_callbacks <- function(functions) {
         }
         l
       },
-      owner = owner, parameters = functions$parameters, reference = as.numeric(functions$reference)
+      owner = owner, parameters = functions$parameters, starts = as.numeric(functions$starts),
+      reference = as.numeric(functions$reference)
     ),
     if (!is.null(functions$derivatives)) {
       list(derivatives = function(y, eta, p) check_derivatives(call("derivatives", y, eta, p), y, owner))
@@ -182,7 +232,26 @@ density_callbacks <- function(functions) {
   )
 }
 
-named_parameters <- function(p, functions) stats::setNames(as.list(p), functions$parameters)
+# The arguments of the user's functions after y: eta, or parameters on their own scales; then the others.   eta: n x K
+density_arguments <- function(eta, p, functions) {
+  p <- stats::setNames(as.list(p), functions$parameters)
+  if (is.null(functions$dpars)) return(c(list(as.vector(eta)), p))
+  eta <- as.matrix(eta)
+  with_predictor <- c(functions$dpars[1L], functions$predicted)
+  own <- lapply(seq_along(with_predictor), function(k) {
+    stats::make.link(functions$links[[with_predictor[k]]])$linkinv(eta[, k])
+  })
+  all <- c(stats::setNames(own, with_predictor), p)
+  all[c(functions$dpars, setdiff(names(all), functions$dpars))]
+}
+
+# In words, with the response.
+density_point <- function(y, eta, p, functions, at) {
+  arguments <- density_arguments(as.matrix(eta)[at, , drop = FALSE], p, functions)
+  if (is.null(functions$dpars)) names(arguments)[1L] <- "eta"
+  values <- c(y = y[at], vapply(arguments, as.numeric, 0))
+  paste(names(values), "=", vapply(values, format, "", digits = 5L), collapse = ", ")
+}
 
 check_length <- function(l, y, owner) {
   if (is.numeric(l) && length(l) == length(y)) return(as.numeric(l))
@@ -195,10 +264,9 @@ check_length <- function(l, y, owner) {
 check_log_density <- function(l, y, eta, p, functions, owner) {
   if (anyNA(l) || any(l == Inf)) {
     bad <- which(is.na(l) | l == Inf)[1L]
-    at <- c(y = y[bad], eta = eta[bad], stats::setNames(p, functions$parameters))
     stop_galvi("callback", sprintf(
       "`log_density` of the %s is %s at %s: it must be a number, or -Inf where the response is impossible.",
-      owner, format(l[bad]), paste(names(at), "=", vapply(at, format, "", digits = 5L), collapse = ", ")
+      owner, format(l[bad]), density_point(y, eta, p, functions, bad)
     ))
   }
   l
@@ -221,11 +289,9 @@ check_finite <- function(d, y, eta, p, functions, owner) {
   for (k in 1:2) {
     bad <- which(!is.finite(d[[k]]))[1L]
     if (is.na(bad)) next
-    at <- c(y = y[bad], eta = eta[bad], stats::setNames(p, functions$parameters))
     stop_galvi("callback", sprintf(
       "`derivatives` of the %s: the %s is %s at %s, where `log_density` is a number. It must be one, too.",
-      owner, c("first", "second")[k], format(d[[k]][bad]),
-      paste(names(at), "=", vapply(at, format, "", digits = 5L), collapse = ", ")
+      owner, c("first", "second")[k], format(d[[k]][bad]), density_point(y, eta, p, functions, bad)
     ))
   }
 }
@@ -237,7 +303,9 @@ warn_of_density <- function(fit) {
   p <- lapply(stats::setNames(nm = functions$parameters), family_parameter, fit = fit)
   told <- character()
   withCallingHandlers(
-    try(do.call(functions$log_density, c(list(fit$model$y, as.vector(fit$posterior$mean)), p)), silent = TRUE),
+    try(do.call(
+      functions$log_density, c(list(fit$model$y), density_arguments(fit$posterior$mean, p, functions))
+    ), silent = TRUE),
     warning = function(w) {
       told <<- union(told, conditionMessage(w))
       invokeRestart("muffleWarning")
@@ -250,17 +318,17 @@ warn_of_density <- function(fit) {
   ), fit$call)
 }
 
-# Responses drawn by the user's function; NULL without one.
+# Responses drawn by the user's function; NULL without one.   eta: n x K
 custom_draws <- function(fit, eta) {
   simulate <- fit$family$custom$simulate
   if (is.null(simulate)) return(NULL)
-  names <- names(fit$family$custom$transforms)
-  p <- stats::setNames(lapply(names, family_parameter, fit = fit), names)
+  functions <- fit$model$likelihood$functions
+  p <- lapply(functions$parameters, family_parameter, fit = fit)
   owner <- sprintf("custom family \"%s\"", fit$family$family)
-  y <- call_user(simulate, c(list(eta), p), "simulate", owner)
-  if (!is.numeric(y) || length(y) != length(eta) || anyNA(y)) {
+  y <- call_user(simulate, density_arguments(eta, p, functions), "simulate", owner)
+  if (!is.numeric(y) || length(y) != nrow(eta) || anyNA(y)) {
     stop_galvi("callback", sprintf(
-      "`simulate` of the %s must return a number for each eta (%d here), not %s.", owner, length(eta),
+      "`simulate` of the %s must return a number for each eta (%d here), not %s.", owner, nrow(eta),
       if (anyNA(y)) "NA" else describe(y)
     ))
   }

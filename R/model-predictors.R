@@ -72,9 +72,14 @@ parameter_formulas <- function(formulas, family) {
       "`formula` has `%s` twice: give one formula for each parameter.", names(given)[anyDuplicated(names(given))]
     ))
   }
+  if (is_custom(family) && length(given) > 1L) {
+    stop_galvi("formula", "a custom family has at most two linear predictors: give one formula after the first.")
+  }
   predicted <- predicted_parameters(family, names(given))
   for (name in predicted) {
     replaced <- intersect(type$dpars[[name]]$replaces, names(family$parameters))
+    # the numbers of a custom family are starts of predictors, too
+    if (is_custom(family)) replaced <- Filter(function(p) is_fixed(family$parameters[[p]]), replaced)
     if (length(replaced)) {
       stop_galvi("family", sprintf(
         "`%s` of the %s family is given as a number and `%s` by a formula: give only one of them.", replaced,
