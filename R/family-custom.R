@@ -96,11 +96,12 @@ custom_family <- function(name, log_density, derivatives = NULL, links = "identi
   if (!is.null(simulate)) check_callback(simulate, "simulate", main, own)
   links <- check_custom_links(links, names(parameters), dpars)
   missing <- setdiff(others, names(parameters))
-  parameters[missing] <- lapply(links[missing], function(link) stats::make.link(link)$linkinv(0))
+  parameters[missing] <- lapply(links[missing], function(link) link_functions(link)$linkinv(0))
   parameters <- parameters[c(others, names(own))]
   family <- new_family(name, links[[main[1L]]], dpars = c("mu", others), class = "galvi_custom_family")
   family$custom <- list(
     log_density = log_density, derivatives = derivatives, simulate = simulate, dpars = dpars, links = links[dpars],
+    guessed = missing,
     transforms = links[names(parameters)], support = check_support(support),
     log_concave = check_flag(log_concave, "log_concave", what = "family")
   )
@@ -115,9 +116,10 @@ is_custom <- function(family) inherits(family, "galvi_custom_family")
 own_family_type.galvi_custom_family <- function(family) {
   custom <- family$custom
   others <- custom$dpars[-1L]
+  sets <- unlist(lapply(seq_along(others), function(size) utils::combn(others, size, paste, collapse = " ")))
   list(
     dpars = lapply(stats::setNames(nm = others), function(name) parameter(custom$links[[name]], name)),
-    with_predictors = stats::setNames(rep("custom", length(others)), others),
+    with_predictors = stats::setNames(rep("custom", length(sets)), sets),
     links = stats::setNames("custom", family$link), response = custom_response,
     parameters = lapply(custom$transforms, custom_parameter), location = "location",
     constants = function(levels, family) {
@@ -129,8 +131,8 @@ own_family_type.galvi_custom_family <- function(family) {
     functions = function(y, predicted) {
       c(
         list(
-          name = family$family, parameters = setdiff(names(custom$transforms), predicted), reference = spread_values(y),
-          predicted = predicted, starts = custom_starts(family, predicted)
+          name = family$family, parameters = setdiff(names(custom$transforms), predicted),
+          reference = spread_values(unique(y), 12L), predicted = predicted, starts = custom_starts(family, y)[predicted]
         ),
         custom[c("log_density", "derivatives", "dpars", "links")]
       )
@@ -148,10 +150,10 @@ facts_of_family.galvi_custom_family <- function(family, model) {
   )
 }
 
-# At most 12 of the observed values, from the lowest to the highest.
-spread_values <- function(y) {
-  values <- sort(unique(y))
-  values[unique(round(seq(1, length(values), length.out = min(12L, length(values)))))]
+# At most so many of the observed values, from the lowest to the highest.
+spread_values <- function(y, most) {
+  values <- sort(y)
+  values[unique(round(seq(1, length(values), length.out = min(most, length(values)))))]
 }
 
 custom_response <- function(y, weights, name, levels, family) {
@@ -186,6 +188,9 @@ check_custom_parameter <- function(parameter, value, name) {
 
 add_custom_parameter <- function(parameter, name, family, response, registry, held) {
   value <- check_custom_parameter(parameter, family$parameters[[name]], name)
+  if (name %in% family$custom$guessed) {
+    value$value <- link_functions(parameter$transform)$linkinv(custom_starts(family, response$y)[[name]])
+  }
   range <- switch(parameter$transform,
     log = value$value * c(1e-3, 1e3), logit = c(1e-6, 1 - 1e-6),
     identity = value$value + c(-100, 100) * max(1, abs(value$value))
@@ -195,16 +200,48 @@ add_custom_parameter <- function(parameter, name, family, response, registry, he
   )
 }
 
-# ---- calls ----
-
-# Where the predictors of these parameters start.
-custom_starts <- function(family, predicted) {
+# Where the search for the parameters after mu starts, on the scale of their links: at the numbers that were given, and
+# elsewhere where some of the responses are most likely if all have the same parameters.
+custom_starts <- function(family, y) {
   custom <- family$custom
-  vapply(predicted, function(name) {
-    start <- check_custom_parameter(custom_parameter(custom$transforms[[name]]), family$parameters[[name]], name)$value
-    stats::make.link(custom$links[[name]])$linkfun(start)
+  others <- custom$dpars[-1L]
+  start <- vapply(stats::setNames(nm = others), function(name) {
+    value <- check_custom_parameter(custom_parameter(custom$links[[name]]), family$parameters[[name]], name)$value
+    link_functions(custom$links[[name]])$linkfun(value)
   }, 0)
+  guessed <- custom$guessed
+  if (!length(guessed)) return(start)
+  y <- spread_values(y, 40L)
+  own <- setdiff(names(custom$transforms), others)
+  functions <- list(dpars = custom$dpars, links = custom$links, predicted = others, parameters = own)
+  p <- vapply(own, function(name) {
+    check_custom_parameter(custom_parameter(custom$transforms[[name]]), family$parameters[[name]], name)$value
+  }, 0)
+  # a row for each set of mu and those that are guessed; the pull keeps what the responses do not determine near 0
+  log_likelihood <- function(at) {
+    eta <- matrix(rep(c(0, start), each = nrow(at)), nrow(at), dimnames = list(NULL, c("mu", others)))
+    eta[, colnames(at)] <- at
+    rows <- rep(seq_len(nrow(at)), each = length(y))
+    l <- density_callbacks(c(functions, custom["log_density"], name = family$family))$log_density(
+      rep(y, nrow(at)), eta[rows, , drop = FALSE], p
+    )
+    l <- colSums(matrix(l, length(y))) - rowSums(eta[, guessed, drop = FALSE]^2) / 200
+    replace(l, !is.finite(l), -.Machine$double.xmax^0.5)
+  }
+  grids <- list(log = seq(-14, 14, by = 2), logit = seq(-6, 6, by = 2), identity = c(0, -5, 5, -1, 1))
+  suppressWarnings({
+    # mu may be a location, or that of a logarithm
+    mu <- stats::quantile(y, 1:3 / 4, names = FALSE)
+    mu <- c(0, mu, family$linkfun(mu), log(mu))
+    grid <- as.matrix(expand.grid(c(list(mu = unique(mu[is.finite(mu)])), grids[custom$links[guessed]])))
+    colnames(grid) <- c("mu", guessed)
+    best <- grid[which.max(log_likelihood(grid)), ]
+    found <- stats::optim(best, function(x) -log_likelihood(t(x)), control = list(maxit = 300L))$par
+  })
+  replace(start, guessed, found[guessed])
 }
+
+# ---- calls ----
 
 # What the core calls: function(y, eta, parameters) with checked results.   eta: n x K
 density_callbacks <- function(functions) {
@@ -239,7 +276,7 @@ density_arguments <- function(eta, p, functions) {
   eta <- as.matrix(eta)
   with_predictor <- c(functions$dpars[1L], functions$predicted)
   own <- lapply(seq_along(with_predictor), function(k) {
-    stats::make.link(functions$links[[with_predictor[k]]])$linkinv(eta[, k])
+    link_functions(functions$links[[with_predictor[k]]])$linkinv(eta[, k])
   })
   all <- c(stats::setNames(own, with_predictor), p)
   all[c(functions$dpars, setdiff(names(all), functions$dpars))]

@@ -72,9 +72,6 @@ parameter_formulas <- function(formulas, family) {
       "`formula` has `%s` twice: give one formula for each parameter.", names(given)[anyDuplicated(names(given))]
     ))
   }
-  if (is_custom(family) && length(given) > 1L) {
-    stop_galvi("formula", "a custom family has at most two linear predictors: give one formula after the first.")
-  }
   predicted <- predicted_parameters(family, names(given))
   for (name in predicted) {
     replaced <- intersect(type$dpars[[name]]$replaces, names(family$parameters))

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -67,22 +66,25 @@ class Product {
       check(r, l);
       return std::numeric_limits<double>::quiet_NaN();
     }
-    for (Index k = 0; k < K_; ++k) {
-      out.d_m[k] += sum(r, l, {{k, 1}});
-      const double bend = sum(r, l, {{k, 2}});
-      out.d_v[k] += 0.5 * bend;
+    const Index powers = order < 2 ? 3 : DerivativeRule::orders;
+    const Vector means = derivatives(r, l, powers);
+    Index stride_k = 1;
+    for (Index k = 0; k < K_; ++k, stride_k *= powers) {
+      out.d_m[k] += means[stride_k];
+      out.d_v[k] += 0.5 * means[2 * stride_k];
       if (order < 2) continue;
-      out.d_mm[k * (K_ + 1)] += bend;
-      out.d_mv[k * (K_ + 1)] += 0.5 * sum(r, l, {{k, 3}});
-      out.d_vv[k * (K_ + 1)] += 0.25 * sum(r, l, {{k, 4}});
-      for (Index m = 0; m < K_; ++m) {
+      out.d_mm[k * (K_ + 1)] += means[2 * stride_k];
+      out.d_mv[k * (K_ + 1)] += 0.5 * means[3 * stride_k];
+      out.d_vv[k * (K_ + 1)] += 0.25 * means[4 * stride_k];
+      Index stride_m = 1;
+      for (Index m = 0; m < K_; ++m, stride_m *= powers) {
         if (m == k) continue;
-        out.d_mm[k + K_ * m] += sum(r, l, {{k, 1}, {m, 1}});
-        out.d_mv[k + K_ * m] += 0.5 * sum(r, l, {{k, 1}, {m, 2}});
-        out.d_vv[k + K_ * m] += 0.25 * sum(r, l, {{k, 2}, {m, 2}});
+        out.d_mm[k + K_ * m] += means[stride_k + stride_m];
+        out.d_mv[k + K_ * m] += 0.5 * means[stride_k + 2 * stride_m];
+        out.d_vv[k + K_ * m] += 0.25 * means[2 * (stride_k + stride_m)];
       }
     }
-    return centre_[r] + sum(r, l, {});
+    return centre_[r] + means[0];
   }
   /// gradient += weight d E / d parameters of all rows
   void add_gradient(const Vector& weight, VectorRef gradient) const {
@@ -244,21 +246,20 @@ class Product {
     }
   }
 
-  // The sum over the nodes of the weights for these derivatives, powers[k] in predictor k.
-  double sum(Index r, const Vector& l, std::initializer_list<std::pair<Index, int>> powers) const {
-    double total = 0.0;
-    Index at = 0;
-    for_nodes(r, [&](const Index* j) {
-      double w = l[at++];
-      for (Index k = 0; k < K_; ++k) {
-        int p = 0;
-        for (const auto& power : powers)
-          if (power.first == k) p = power.second;
-        w *= rule(r, k).weight(p, static_cast<std::size_t>(j[k]));
-      }
-      total += w;
-    });
-    return total;
+  /// The means of the derivatives of order p_k < powers in each predictor k, at place sum_k p_k powers^k. One predictor
+  /// after the other is summed over: nodes of the first x the rest -> the rest x its derivatives.
+  Vector derivatives(Index r, const Vector& l, Index powers) const {
+    Vector t = l;
+    for (Index k = 0; k < K_; ++k) {
+      const Index count = static_cast<Index>(rule(r, k).nodes().size());
+      Matrix weights(count, powers);
+      for (Index j = 0; j < count; ++j)
+        for (Index p = 0; p < powers; ++p)
+          weights(j, p) = rule(r, k).weight(static_cast<int>(p), static_cast<std::size_t>(j));
+      const Matrix next = Eigen::Map<const Matrix>(t.data(), count, t.size() / count).transpose() * weights;
+      t = Eigen::Map<const Vector>(next.data(), next.size());
+    }
+    return t;
   }
 
   // Far out a user's function may overflow; where q has its mass it must not.

@@ -42,7 +42,7 @@ class DensityRows {
         model_(unknowns.model()),
         context_(model_.context()),
         K_(unknowns.latents()),
-        tensors_(K_, K_ == 1 ? 33 : K_ == 2 ? 17 : K_ == 3 ? 11 : 9),
+        tensors_(K_, K_ == 1 ? 33 : K_ == 2 ? 17 : 11),
         prior_mean_(unknowns.prior_mean().cwiseQuotient(unit)),
         prior_precision_(unit.asDiagonal() * unknowns.prior_precision() * unit.asDiagonal()) {
     for (Index k = 0; k < K_; ++k)
