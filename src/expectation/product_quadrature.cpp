@@ -13,17 +13,19 @@
 namespace galvi {
 namespace {
 
-// On a line through the mean, a predictor's nodes are chosen by Hermite's coefficients of log p over N(mean,
-// spread^2), in
-// nats: it bends enough to be seen among rounding errors; it is resolved, so that no singularity is within
-// three spreads;
-// the coefficients that a rule of fewer nodes leaves out are next to nothing.
-constexpr int line_nodes = 13, last_degree = line_nodes - 1;
-constexpr double least_bend = 1e-4, resolved = 1e-6, nothing = 1e-10, rounding = 1e-14;
+// On lines beside the mean, a predictor's nodes are chosen by Hermite's coefficients of log p over N(mean, spread^2), in
+// nats: it bends enough to be seen among rounding errors; it is resolved, so that no singularity is within three
+// spreads; the coefficients that a rule of fewer nodes leaves out are next to nothing.
+constexpr int line_nodes = 13, longer_line = 25;
+constexpr double least_bend = 1e-4, resolved = 1e-6, resolved_of_two = 1e-8, nothing = 1e-10, rounding = 1e-14;
 constexpr double singularity_spreads = 3.0, growth = 2.0;
 constexpr double change_of_spread = 3.0;
 constexpr int most_wider = 12, most_narrower = 3;
 constexpr double least_spread = 1e-6;  // relative to the mean, where there is no variance
+// Gaussians that are far wider than log p is smooth are those of trial steps. Where the nodes of a row would be more than
+// so many, singularities are taken to be further away, up to this many sds, which needs about 50 nodes.
+constexpr Index most_nodes_a_row = 100000;
+constexpr double further = 1.5, furthest_singularity = 2.0;
 constexpr double near_mean = 3.0;      // sds
 constexpr Index rows_at_once = 256;
 constexpr Index nodes_at_once = 200000;  // in one call
@@ -44,9 +46,9 @@ class Product {
     place_rules();
     first_.push_back(0);
     for (Index r = 0; r < y_.size(); ++r) {
-      Index count = 1;
-      for (Index k = 0; k < K_; ++k) count *= static_cast<Index>(rule(r, k).nodes().size());
-      first_.push_back(first_.back() + count);
+      while (product_of(r) > most_nodes_a_row && coarsen(r)) {
+      }
+      first_.push_back(first_.back() + product_of(r));
     }
   }
   Index size() const { return y_.size(); }
@@ -108,29 +110,34 @@ class Product {
   struct Search {
     Index r, k;
     double sd;
-    int wider = 0, narrower = 0;
+    int nodes = line_nodes, wider = 0, narrower = 0;
   };
 
   // In rounds, each of which asks for the lines of all searches at once.
   void place_rules() {
     spread_ = variance_.cwiseSqrt().cwiseMax(least_spread * mean_.cwiseAbs().cwiseMax(1.0));
+    singularity_ = Matrix::Constant(size(), K_, std::numeric_limits<double>::infinity());
     std::vector<Search> open;
     for (Index r = 0; r < size(); ++r)
       for (Index k = 0; k < K_; ++k) open.push_back({r, k, std::sqrt(variance_(r, k))});
     while (!open.empty()) {
-      const Matrix lines = lines_of(open);
       std::vector<Search> next;
-      for (std::size_t i = 0; i < open.size(); ++i)
-        if (!place(open[i], lines.middleCols(static_cast<Index>(2 * i), 2))) next.push_back(open[i]);
+      for (const int nodes : {line_nodes, longer_line}) {
+        std::vector<Search> these;
+        for (const Search& search : open)
+          if (search.nodes == nodes) these.push_back(search);
+        const Matrix lines = lines_of(these, nodes);
+        for (std::size_t i = 0; i < these.size(); ++i)
+          if (!place(these[i], lines.middleCols(static_cast<Index>(2 * i), 2))) next.push_back(these[i]);
+      }
       open = std::move(next);
     }
   }
-  /// log p on two lines for each search, along its predictor: the others one spread above and below their
-  /// means, because
-  /// log p may be flat at the mean alone.   line_nodes x 2 * searches
-  Matrix lines_of(const std::vector<Search>& searches) const {
-    const Index count = 2 * line_nodes * static_cast<Index>(searches.size());
-    const DerivativeRule& line = unit_line();
+  /// log p on two lines for each search, along its predictor: the others one spread above and below their means, because
+  /// log p may be flat at the mean alone.   nodes x 2 * searches
+  Matrix lines_of(const std::vector<Search>& searches, int nodes) const {
+    const Index count = 2 * nodes * static_cast<Index>(searches.size());
+    const DerivativeRule& line = unit_line(nodes);
     Vector y(count);
     Matrix eta(count, K_);
     Index at = 0;
@@ -141,29 +148,42 @@ class Product {
           eta.row(at) = mean_.row(search.r) + side * spread_.row(search.r);
           eta(at++, search.k) = mean_(search.r, search.k) + spread_(search.r, search.k) * z;
         }
-    const Vector l = l_.density().log_densities(y, eta);
-    return Eigen::Map<const Matrix>(l.data(), line_nodes, 2 * static_cast<Index>(searches.size()));
+    const Vector l = count > 0 ? l_.density().log_densities(y, eta) : Vector(0);
+    return Eigen::Map<const Matrix>(l.data(), nodes, 2 * static_cast<Index>(searches.size()));
   }
   /// Whether the search has ended, with a rule; else it goes on with another spread.
   bool place(Search& search, const Matrix& lines) {
     const Vector size = sizes_of(lines);
-    const double bend = size.tail(last_degree - 1).maxCoeff(), sd = search.sd;
-    const bool good = size[last_degree] + size[last_degree - 1] <= std::max(resolved, rounding * size[0]);
+    const Index degrees = size.size();
+    const double bend = size.tail(degrees - 2).maxCoeff(), sd = search.sd;
+    // nodes are cheap with two predictors
+    const double left = search.nodes == longer_line && K_ == 2 ? resolved_of_two : resolved;
+    const bool good = size[degrees - 1] + size[degrees - 2] <= std::max(left, rounding * size[0]);
     double& spread = spread_(search.r, search.k);
+    DerivativeRule& out = rule(search.r, search.k);
+    const double mean = mean_(search.r, search.k), variance = variance_(search.r, search.k);
+    if (good && search.nodes == longer_line) {
+      out.place_few(mean, variance, longer_line, sd);
+      return true;
+    }
     if (good && bend < least_bend && search.narrower == 0 && search.wider < most_wider) {
       ++search.wider;
       spread *= change_of_spread;
       return false;
     }
+    if (!good && search.wider == 0 && search.narrower == 0 && search.nodes == line_nodes && spread == sd) {
+      search.nodes = longer_line;
+      return false;
+    }
     if (!good && search.wider == 0 && search.narrower < most_narrower) {
+      search.nodes = line_nodes;
       ++search.narrower;
       spread /= change_of_spread;
       return false;
     }
-    DerivativeRule& out = rule(search.r, search.k);
-    const double mean = mean_(search.r, search.k), variance = variance_(search.r, search.k);
     if (spread < sd) {
-      out.place(mean, variance, {singularity_spreads * spread, growth});
+      singularity_(search.r, search.k) = singularity_spreads * spread;
+      out.place(mean, variance, {singularity_(search.r, search.k), growth});
       spread = sd;
     } else if (good) {
       out.place_few(mean, variance, fewest(size, bend, spread > sd), spread);
@@ -173,45 +193,64 @@ class Product {
     }
     return true;
   }
+  Index count(Index r, Index k) const { return static_cast<Index>(rule(r, k).nodes().size()); }
+  Index product_of(Index r) const {
+    Index out = 1;
+    for (Index k = 0; k < K_; ++k) out *= count(r, k);
+    return out;
+  }
+  /// Fewer nodes for the predictor that has most; false where that cannot be.
+  bool coarsen(Index r) {
+    Index most = -1;
+    for (Index k = 0; k < K_; ++k) {
+      const double furthest = furthest_singularity * std::sqrt(variance_(r, k));
+      if (singularity_(r, k) < furthest && (most < 0 || count(r, k) > count(r, most))) most = k;
+    }
+    if (most < 0) return false;
+    const double mean = mean_(r, most), variance = variance_(r, most);
+    double& singularity = singularity_(r, most);
+    singularity = std::min(further * singularity, furthest_singularity * std::sqrt(variance));
+    rule(r, most).place(mean, variance, {singularity, growth});
+    return true;
+  }
   /// The larger size of each of Hermite's coefficients on two lines; first that of the values.
   static Vector sizes_of(const Matrix& lines) {
-    Vector out = Vector::Zero(line_nodes);
-    if (!lines.allFinite()) return Vector::Constant(line_nodes, std::numeric_limits<double>::infinity());
-    const DerivativeRule& line = unit_line();
-    Matrix basis(line_nodes, line_nodes);  // nodes x degrees
-    for (Index j = 0; j < line_nodes; ++j) {
-      const double z = line.nodes()[static_cast<std::size_t>(j)],
-                   mass = line.weight(0, static_cast<std::size_t>(j));
+    const int nodes = static_cast<int>(lines.rows());
+    if (!lines.allFinite()) return Vector::Constant(nodes, std::numeric_limits<double>::infinity());
+    const DerivativeRule& line = unit_line(nodes);
+    Matrix basis(nodes, nodes);  // nodes x degrees
+    for (Index j = 0; j < nodes; ++j) {
+      const double z = line.nodes()[static_cast<std::size_t>(j)], mass = line.weight(0, static_cast<std::size_t>(j));
       double before = 0.0, now = 1.0;  // He_n / sqrt(n!)
-      for (int n = 0; n < line_nodes; ++n) {
+      for (int n = 0; n < nodes; ++n) {
         basis(j, n) = mass * now;
         const double next = (z * now - std::sqrt(static_cast<double>(n)) * before) / std::sqrt(n + 1.0);
         before = now;
         now = next;
       }
     }
-    out = (basis.transpose() * lines).cwiseAbs().rowwise().maxCoeff();
+    Vector out = (basis.transpose() * lines).cwiseAbs().rowwise().maxCoeff();
     out[0] = lines.cwiseAbs().maxCoeff();
     return out;
   }
-  // Nodes spread wider than the Gaussian are those of an interpolating polynomial; else n of them integrate
-  // products of
+  // Nodes spread wider than the Gaussian are those of an interpolating polynomial; else n of them integrate products of
   // log p and He_2 up to degree 2 n - 1.
   static int fewest(const Vector& size, double bend, bool interpolates) {
     const double small = nothing * std::min(1.0, bend) + rounding * size[0];
     const auto from = [&](int degree) { return size.tail(line_nodes - degree).maxCoeff(); };
     for (const int n : {5, 7})
-      if (from(interpolates ? n : std::min(2 * n - 2, last_degree - 1)) <= small) return n;
+      if (from(interpolates ? n : std::min(2 * n - 2, line_nodes - 2)) <= small) return n;
     // the sixteenth coefficient is a tenth of the twelfth or less
-    return from(interpolates ? 9 : last_degree - 1) <= (interpolates ? 1.0 : 10.0) * small ? 9 : line_nodes;
+    return from(interpolates ? 9 : line_nodes - 2) <= (interpolates ? 1.0 : 10.0) * small ? 9 : line_nodes;
   }
-  static const DerivativeRule& unit_line() {
-    static const DerivativeRule line = [] {
-      DerivativeRule out;
-      out.place_few(0.0, 1.0, line_nodes, 1.0);
+  static const DerivativeRule& unit_line(int nodes) {
+    static const std::vector<DerivativeRule> lines = [] {
+      std::vector<DerivativeRule> out(2);
+      out[0].place_few(0.0, 1.0, line_nodes, 1.0);
+      out[1].place_few(0.0, 1.0, longer_line, 1.0);
       return out;
     }();
-    return line;
+    return lines[nodes == longer_line];
   }
   DerivativeRule& rule(Index r, Index k) { return rules_[static_cast<std::size_t>(r * K_ + k)]; }
   const DerivativeRule& rule(Index r, Index k) const { return rules_[static_cast<std::size_t>(r * K_ + k)]; }
@@ -282,7 +321,8 @@ class Product {
   Index K_;
   Vector y_;
   Matrix mean_, variance_;
-  Matrix spread_;  // of the nodes
+  Matrix spread_;       // of the nodes
+  Matrix singularity_;  // its distance, where a rule depends on it
   Vector centre_;  // log p at the means, subtracted from all values
   std::vector<DerivativeRule> rules_;
   std::vector<Index> first_;  // the number of each row's first node

@@ -6,10 +6,8 @@
 namespace galvi {
 
 /// E log p and its derivatives by values alone, at the product of a rule for each predictor
-/// (quadrature/derivative_rule.h): few nodes of Gauss and Hermite where log p is nearly a polynomial across
-/// its Gaussian, on
-/// lines through the mean, else as many as it asks for. The rows of a block are asked for in one
-/// call.
+/// (quadrature/derivative_rule.h): few nodes of Gauss and Hermite where log p is nearly a polynomial across its
+/// Gaussian, on lines beside the mean, else as many as it asks for. The rows of a block are asked for in one call.
 class ProductQuadrature final : public Expectation {
  public:
   std::string name() const override { return "quadrature"; }

@@ -15,14 +15,13 @@ namespace {
 constexpr double narrow = 0.04;
 constexpr double widest = 2.0;  // a larger width is reduced to this one
 constexpr int last_degree = 12;
-constexpr int most_count = last_degree + 1;
+constexpr int most_hermite = 25;
 
 struct HermiteRule {
   std::vector<double> z, mass;  // of N(0, 1)
 };
 
-// The Gauss-Hermite rule of an odd number of nodes, the middle one first: eigenvalues of the matrix of He's
-// recurrence,
+// The Gauss-Hermite rule of an odd number of nodes, the middle one first: eigenvalues of the matrix of He's recurrence,
 // and squares of their vectors' first components.
 HermiteRule make_hermite(int n) {
   Matrix J = Matrix::Zero(n, n);
@@ -40,7 +39,7 @@ HermiteRule make_hermite(int n) {
 const HermiteRule& gauss_hermite(int count) {
   static const std::vector<HermiteRule> rules = [] {
     std::vector<HermiteRule> out;
-    for (int n = 1; n <= most_count; n += 2) out.push_back(make_hermite(n));
+    for (int n = 1; n <= most_hermite; n += 2) out.push_back(make_hermite(n));
     return out;
   }();
   return rules[static_cast<std::size_t>(count / 2)];
@@ -52,12 +51,11 @@ const HermiteRule& gauss_hermite(int count) {
 // c_k = E g He_k / k! under N(mean, w^2). Under N(mean, variance), with u = variance / w^2,
 //   E He_n(z) = (n - 1)!! (u - 1)^(n / 2), n even, so that
 //   E g^(p) = w^-p sum_k c_k k! / (k - p)! E He_{k - p}(z).
-// Where w is the Gaussian's own sd that is E g He_p / w^p. A narrower one would divide rounding errors of g
-// by
+// Where w is the Gaussian's own sd that is E g He_p / w^p. A narrower one would divide rounding errors of g by
 // powers of its sd.
 void DerivativeRule::place(double mean, double variance, const Smoothness& smoothness) {
   const double least = narrow * std::min(smoothness.distance(), widest);
-  if (std::sqrt(variance) <= least) return place_few(mean, variance, most_count, least);
+  if (std::sqrt(variance) <= least) return place_few(mean, variance, last_degree + 1, least);
   place_rule(mean, variance, smoothness);
   weigh(mean, variance, std::sqrt(variance), orders - 1);
 }
@@ -65,7 +63,7 @@ void DerivativeRule::place(double mean, double variance, const Smoothness& smoot
 void DerivativeRule::place_few(double mean, double variance, int count, double least) {
   const double w = std::max(std::sqrt(variance), least);
   place_hermite(mean, w, count);
-  weigh(mean, variance, w, count - 1);
+  weigh(mean, variance, w, std::min(count - 1, last_degree));
 }
 
 void DerivativeRule::weigh(double mean, double variance, double w, int last) {

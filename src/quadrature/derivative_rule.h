@@ -14,9 +14,8 @@ class DerivativeRule {
   static constexpr int orders = 5;
 
   void place(double mean, double variance, const Smoothness& smoothness);
-  /// By a Gauss-Hermite rule of so many nodes that spread as those of N(., w^2), w the Gaussian's sd or
-  /// `least`: g must be
-  /// nearly a polynomial across it.
+  /// By a Gauss-Hermite rule of so many nodes, an odd number up to 25, that spread as those of N(., w^2), w the
+  /// Gaussian's sd or `least`, with which 13 are the most: g must be nearly a polynomial across it.
   void place_few(double mean, double variance, int count, double least);
   const std::vector<double>& nodes() const { return nodes_; }
   /// The weight of node j for the p-th derivative.

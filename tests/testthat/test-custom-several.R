@@ -11,10 +11,9 @@ r_negbinomial <- function() {
   custom_family("r_negbinomial", function(y, mu, shape) dnbinom(y, shape, mu = mu, log = TRUE),
                 dpars = c("mu", "shape"), links = c("log", "log"), support = "count")
 }
-# nu as the core has it: more than one
-r_student <- function(parameters = list()) {
-  custom_family("r_student", function(y, mu, sigma, less) dt((y - mu) / sigma, 1 + less, log = TRUE) - log(sigma),
-                dpars = c("mu", "sigma", "less"), links = c("identity", "log", "log"), parameters = parameters)
+r_student <- function(...) {
+  custom_family("r_student", function(y, mu, sigma, nu) dt((y - mu) / sigma, nu, log = TRUE) - log(sigma),
+                dpars = c("mu", "sigma", "nu"), links = c("identity", "log", "log"), ...)
 }
 several_data <- function(n = 60) {
   set.seed(2)
@@ -50,7 +49,7 @@ test_that("expectations, slopes and bends of two are those of the closed form", 
   }
 })
 
-test_that("expectations are sums over the plane", {
+test_that("expectations are sums over the plane and the space", {
   z <- seq(-9, 9, by = 0.2)
   w <- 0.2 * dnorm(z)
   slopes <- function(f, m, v) {
@@ -58,14 +57,20 @@ test_that("expectations are sums over the plane", {
     mass <- f(sweep(sweep(nodes, 2, sqrt(v), `*`), 2, m, `+`)) * apply(matrix(w[match(nodes, z)], nrow(nodes)), 1, prod)
     c(sum(mass), colSums(mass * sweep(nodes, 2, sqrt(v), `/`)), colSums(mass * sweep(nodes^2 - 1, 2, 2 * v, `/`)))
   }
-  check <- function(family, predicted, f, y, m, v) {
+  check <- function(family, predicted, f, y, m, v, allowed = tol$expectation) {
     ours <- several_sweep(family, predicted, y, rbind(m), rbind(v), 1L)
-    expect_close(c(ours$value, ours$d_m, ours$d_v), slopes(function(e) f(y, e), m, v), tol$expectation)
+    expect_close(c(ours$value, ours$d_m, ours$d_v), slopes(function(e) f(y, e), m, v), allowed)
   }
   counts <- function(y, e) dnbinom(y, exp(e[, 2]), mu = exp(e[, 1]), log = TRUE)
   for (y in c(0, 3, 20)) {
     check(r_negbinomial(), "shape", counts, y, c(0.5, 0.3), c(0.05, 0.1))
     check(r_negbinomial(), "shape", counts, y, c(-1, 1), c(0.8, 0.5))
+  }
+  student <- function(y, e) dt((y - e[, 1]) * exp(-e[, 2]), exp(e[, 3]), log = TRUE) - e[, 2]
+  for (y in c(0.1, 4)) {
+    check(r_student(), c("sigma", "nu"), student, y, c(0, 0.2, 1), c(0.02, 0.05, 0.1))
+    # 25 nodes on an axis leave this much of three Gaussians that are wide relative to log p's bends
+    check(r_student(), c("sigma", "nu"), student, y, c(0.5, 0.2, 0.5), c(0.3, 0.2, 0.4), 1e-7)
   }
 })
 
@@ -106,6 +111,38 @@ test_that("a copy of negbinomial() has its fits with `shape ~`, and with one lea
                ours$hyper$estimate[ours$hyper$parameter == "size"], tol$optimum)
 })
 
+test_that("a copy of student() has its fits with three predictors, and with two of the three", {
+  d <- several_data(40)
+  prior <- list(default = normal(0, 2), intercept = normal(0, 5), sigma = list(default = normal(0, 1)),
+                nu = list(default = normal(0, 1), intercept = normal(2, 0.5)))
+  for (formulas in list(list(y ~ x, sigma ~ x, nu ~ 1), list(y ~ x, nu ~ 1, sigma ~ x))) {
+    same_fit(several_fit(formulas, d, student(), prior = prior), several_fit(formulas, d, r_student(), prior = prior))
+  }
+  # one learned number, from wherever it starts
+  learned <- several_fit(list(y ~ x, sigma ~ x), d, r_student(), prior = prior[1:3])
+  expect_close(several_fit(list(y ~ x, sigma ~ x), d, r_student(parameters = list(nu = 3)), prior = prior[1:3])$elbo,
+               learned$elbo, tol$elbo * 10)
+})
+
+test_that("parameters start where the responses put them, whatever their units", {
+  d <- several_data(40)
+  fit <- function(unit, family) {
+    several_fit(list(y ~ x, sigma ~ x, nu ~ 1), transform(d, y = unit * y), family,
+                prior = list(nu = list(intercept = normal(2, 0.5))))
+  }
+  one <- fit(1, r_student())
+  for (unit in c(1e-6, 1e6)) {
+    moved <- fit(unit, r_student())
+    expect_close(moved$elbo, one$elbo - 40 * log(unit), 1e-5)
+    expect_close(predict(moved, d, dpar = "sigma", type = "link") - log(unit),
+                 predict(one, d, dpar = "sigma", type = "link"), 1e-3)
+  }
+  # without formulas, too
+  one <- several_fit(y ~ x, d, r_gaussian())
+  moved <- several_fit(y ~ x, transform(d, y = 1e6 * y), r_gaussian())
+  expect_close(moved$hyper$estimate[1] / 1e6, one$hyper$estimate[1], tol$optimum)
+})
+
 test_that("predictions, residuals, draws and plots", {
   d <- several_data(40)
   own <- r_gaussian(simulate = function(mu, sigma) mu + 1e6 * sigma)
@@ -136,7 +173,7 @@ test_that("parameters without a formula are learned or held, and start where the
   fit <- several_fit(list(y ~ x, sigma ~ x), d, held, prior = prior)
   same <- several_fit(list(y ~ x, sigma ~ x), d, student(df = fixed(4)), prior = prior)
   expect_close(fit$elbo, same$elbo, tol$elbo * 10)
-  hyper <- several_fit(y ~ x, d, r_student(list(less = fixed(3))))$hyper
+  hyper <- several_fit(y ~ x, d, r_student(parameters = list(nu = fixed(3))))$hyper
   expect_identical(hyper$status[hyper$term == "r_student"], c("learned", "fixed"))
 })
 
@@ -161,7 +198,6 @@ test_that("what is wrong with several predictors is said", {
   d <- several_data(20)
   two_normal <- two(normal)
   refused(several_fit(list(y ~ x, nu ~ x), d, two_normal), "no linear predictor of `nu`", "formula")
-  refused(several_fit(list(y ~ x, sigma ~ x, less ~ 1), d, r_student()), "at most two linear predictors", "formula")
   wrong <- two(function(y, mu, sigma) if (length(sigma) > 1) 1 else dnorm(y, mu, sigma, log = TRUE))
   refused(several_fit(list(y ~ x, sigma ~ x), d, wrong), "number for each y", "callback")
   broken <- two(function(y, mu, sigma) dnorm(y, mu, sigma, log = TRUE) + ifelse(sigma > 0.2 & sigma < 0.9, NaN, 0))
