@@ -246,9 +246,8 @@ custom_starts <- function(family, y) {
 # What the core calls: function(y, eta, parameters) with checked results.   eta: n x K
 density_callbacks <- function(functions) {
   owner <- sprintf("custom family \"%s\"", functions$name)
-  call <- function(what, y, eta, p) {
-    call_user(functions[[what]], c(list(y), density_arguments(eta, p, functions)), what, owner)
-  }
+  arguments <- arguments_of_density(functions)
+  call <- function(what, y, eta, p) call_user(functions[[what]], c(list(y), arguments(eta, p)), what, owner)
   log_density <- function(y, eta, p) check_length(call("log_density", y, eta, p), y, owner)
   c(
     list(
@@ -270,16 +269,23 @@ density_callbacks <- function(functions) {
 }
 
 # The arguments of the user's functions after y: eta, or parameters on their own scales; then the others.   eta: n x K
-density_arguments <- function(eta, p, functions) {
-  p <- stats::setNames(as.list(p), functions$parameters)
-  if (is.null(functions$dpars)) return(c(list(as.vector(eta)), p))
-  eta <- as.matrix(eta)
+density_arguments <- function(eta, p, functions) arguments_of_density(functions)(eta, p)
+
+# The same as a function(eta, p), for many calls.
+arguments_of_density <- function(functions) {
+  if (is.null(functions$dpars)) {
+    return(function(eta, p) c(list(as.vector(eta)), stats::setNames(as.list(p), functions$parameters)))
+  }
   with_predictor <- c(functions$dpars[1L], functions$predicted)
-  own <- lapply(seq_along(with_predictor), function(k) {
-    link_functions(functions$links[[with_predictor[k]]])$linkinv(eta[, k])
-  })
-  all <- c(stats::setNames(own, with_predictor), p)
-  all[c(functions$dpars, setdiff(names(all), functions$dpars))]
+  inverse <- lapply(functions$links[with_predictor], function(link) link_functions(link)$linkinv)
+  given <- c(with_predictor, functions$parameters)
+  ordered <- c(functions$dpars, setdiff(given, functions$dpars))
+  place <- match(ordered, given)
+  function(eta, p) {
+    eta <- as.matrix(eta)
+    own <- lapply(seq_along(inverse), function(k) inverse[[k]](eta[, k]))
+    stats::setNames(c(own, as.list(p))[place], ordered)
+  }
 }
 
 # In words, with the response.

@@ -298,8 +298,11 @@ average_points <- function(points, f, log = FALSE) {
 # row_max() for many columns.
 row_top <- function(x) x[cbind(seq_len(nrow(x)), max.col(x, "first"))]
 
-# A user's density is integrated over the response at each point: a few of them have to do.
-affordable_points <- function(fit, points) if (is_custom(fit$family)) thinned_points(points, 50L) else points
+# A user's density is integrated over the response of each row at each point: a few of them have to do.
+affordable_points <- function(fit, points) {
+  if (!is_custom(fit$family)) return(points)
+  thinned_points(points, min(max(50L, 1000L %/% max(nrow(points$offset), 1L)), 150L))
+}
 
 #' As many points as these, each as probable as the others, with which a few hundred do
 #' @noRd

@@ -111,17 +111,13 @@ test_that("a copy of negbinomial() has its fits with `shape ~`, and with one lea
                ours$hyper$estimate[ours$hyper$parameter == "size"], tol$optimum)
 })
 
-test_that("a copy of student() has its fits with three predictors, and with two of the three", {
+test_that("a copy of student() has its fits with three predictors", {
   d <- several_data(40)
   prior <- list(default = normal(0, 2), intercept = normal(0, 5), sigma = list(default = normal(0, 1)),
                 nu = list(default = normal(0, 1), intercept = normal(2, 0.5)))
   for (formulas in list(list(y ~ x, sigma ~ x, nu ~ 1), list(y ~ x, nu ~ 1, sigma ~ x))) {
     same_fit(several_fit(formulas, d, student(), prior = prior), several_fit(formulas, d, r_student(), prior = prior))
   }
-  # one learned number, from wherever it starts
-  learned <- several_fit(list(y ~ x, sigma ~ x), d, r_student(), prior = prior[1:3])
-  expect_close(several_fit(list(y ~ x, sigma ~ x), d, r_student(parameters = list(nu = 3)), prior = prior[1:3])$elbo,
-               learned$elbo, tol$elbo * 10)
 })
 
 test_that("parameters start where the responses put them, whatever their units", {
@@ -134,8 +130,9 @@ test_that("parameters start where the responses put them, whatever their units",
   for (unit in c(1e-6, 1e6)) {
     moved <- fit(unit, r_student())
     expect_close(moved$elbo, one$elbo - 40 * log(unit), 1e-5)
+    # means over other points of the joint posterior, whose sd is 0.2
     expect_close(predict(moved, d, dpar = "sigma", type = "link") - log(unit),
-                 predict(one, d, dpar = "sigma", type = "link"), 1e-3)
+                 predict(one, d, dpar = "sigma", type = "link"), 0.01)
   }
   # without formulas, too
   one <- several_fit(y ~ x, d, r_gaussian())
