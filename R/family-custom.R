@@ -90,7 +90,8 @@ custom_family <- function(name, log_density, derivatives = NULL, links = "identi
   dpars <- check_custom_dpars(dpars, derivatives)
   main <- if (is.null(dpars)) "eta" else dpars
   others <- dpars[-1L]
-  own <- parameters[setdiff(names(parameters), others)]
+  own <- parameters[!names(parameters) %in% others]
+  if (is.null(names(parameters))) own <- parameters
   check_callback(log_density, "log_density", c("y", main), own)
   if (!is.null(derivatives)) check_callback(derivatives, "derivatives", c("y", main), own)
   if (!is.null(simulate)) check_callback(simulate, "simulate", main, own)

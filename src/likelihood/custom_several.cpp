@@ -13,12 +13,14 @@ constexpr Index distances = 25;        // of which a unit is one, from 1e-6 to 1
 double distance(Index j) { return std::pow(10.0, -6.0 + 0.5 * static_cast<double>(j)); }
 constexpr std::size_t most_kept = 256, most_given = 64;
 
-// Predictions are sums over nodes of the Gaussians of eta.
-constexpr double node_reach = 7.0;     // sds
-constexpr double longest_step = 0.75;  // sds
-constexpr double shortest_step = 0.05;
+// Predictions are sums over nodes of the Gaussians of eta: to rounding of two predictors, to 1e-7 of three.
+constexpr double node_reach = 7.0;  // sds
 constexpr double step_units = 3.0;
-constexpr double least_share = 1e-13;
+struct NodeRule {
+  double longest_step, shortest_step;  // sds
+  double least_share;
+};
+constexpr NodeRule nodes_of_two{0.75, 0.05, 1e-13}, nodes_of_three{1.0, 0.25, 1e-8};
 constexpr double most_pairs = 2e5;  // of responses and nodes in one call
 // Variances of conditional means by few nodes of Gauss and Hermite, each of which takes a distribution.
 constexpr double hermite_three = 1.7320508075688772;
@@ -80,11 +82,11 @@ std::shared_ptr<const Likelihood> CustomSeveral::others_given(double last) const
   return given_[last] = made;
 }
 
-// The trapezium sum on each axis, with a step that is small relative to the Gaussian and to the scale of log
-// p at typical
-// responses; nodes of next to no share are left out.
+// The trapezium sum on each axis, with a step that is small relative to the Gaussian and to the scale of log p at
+// typical responses; nodes of next to no share are left out.
 CustomSeveral::Nodes CustomSeveral::nodes(const double* mean, const double* variance) const {
   const Index K = latents();
+  const NodeRule& rule = K == 2 ? nodes_of_two : nodes_of_three;
   const Vector& y = own_.functions->reference();
   const Matrix all = units(y, Row(mean, K).replicate(y.size(), 1));
   Nodes out{Matrix::Zero(1, K), Vector::Ones(1)};
@@ -93,14 +95,14 @@ CustomSeveral::Nodes CustomSeveral::nodes(const double* mean, const double* vari
     std::vector<double> unit(all.col(k).data(), all.col(k).data() + all.rows());
     std::sort(unit.begin(), unit.end());
     const double step =
-        sd > 0.0 ? std::clamp(step_units * unit[unit.size() / 4] / sd, shortest_step, longest_step) : 1.0;
+        sd > 0.0 ? std::clamp(step_units * unit[unit.size() / 4] / sd, rule.shortest_step, rule.longest_step) : 1.0;
     const Index half = sd > 0.0 ? static_cast<Index>(std::ceil(node_reach / step)) : 0, J = out.eta.rows();
     Nodes wider{Matrix(J * (2 * half + 1), K), Vector(J * (2 * half + 1))};
     Index count = 0;
     for (Index i = -half; i <= half; ++i) {
       const double t = step * static_cast<double>(i), w = std::exp(-0.5 * t * t);
       for (Index j = 0; j < J; ++j) {
-        if (w * out.share[j] < least_share) continue;
+        if (w * out.share[j] < rule.least_share) continue;
         wider.eta.row(count) = out.eta.row(j);
         wider.eta(count, k) = mean[k] + sd * t;
         wider.share[count++] = w * out.share[j];

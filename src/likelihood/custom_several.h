@@ -20,8 +20,7 @@ class CustomSeveral final : public Distributional {
   void update(const ConstVectorRef& hyper) override;
   bool has_hyper() const override { return !own_.positions.empty(); }
   const CustomDensity& density() const { return own_; }
-  /// Over these distances from eta log p changes by a few hundredths of a nat along each predictor. All rows
-  /// are asked
+  /// Over these distances from eta log p changes by a few hundredths of a nat along each predictor. All rows are asked
   /// for at once.   y: n; eta, result: n x K
   Matrix units(const Vector& y, const Matrix& eta) const;
 
