@@ -13,7 +13,7 @@ check_custom_name <- function(name) {
 check_custom_dpars <- function(dpars, derivatives) {
   if (is.null(dpars)) return(NULL)
   if (!is.character(dpars) || anyNA(dpars) || !length(dpars) || length(dpars) > 3L || anyDuplicated(dpars) ||
-        dpars[1L] != "mu") {
+        !all(nzchar(dpars)) || dpars[1L] != "mu") {
     stop_galvi("family", sprintf(
       "`dpars` must be one to three names of parameters, the first of which is \"mu\", as %s, not %s.",
       "c(\"mu\", \"sigma\")", if (is.character(dpars)) quote_names(dpars, "\"") else describe(dpars)
@@ -23,6 +23,21 @@ check_custom_dpars <- function(dpars, derivatives) {
     stop_galvi("family", "`derivatives` are those in eta: with `dpars` leave them out, and differences are used.")
   }
   dpars
+}
+
+# The numbers that are no predictors' starts, and functions that take them.
+check_custom_parameters <- function(parameters, dpars, functions) {
+  if ("mu" %in% dpars && "mu" %in% names(parameters)) {
+    stop_galvi("family", "`parameters` must not have `mu`, which has a linear predictor.")
+  }
+  own <- if (is.null(names(parameters))) parameters else parameters[!names(parameters) %in% dpars]
+  named <- stats::setNames(as.list(dpars), dpars)
+  for (what in names(functions)) {
+    if (is.null(functions[[what]])) next
+    first <- c(if (what != "simulate") "y", if (is.null(dpars)) "eta")
+    check_callback(functions[[what]], what, first, c(named, own))
+  }
+  own
 }
 
 check_custom_links <- function(links, parameters, dpars) {
@@ -68,7 +83,7 @@ check_support <- function(support) {
 
 check_custom_density <- function(family) {
   y <- example_responses(family$custom$support)
-  family$custom$guessed <- character()  # these responses say nothing about parameters
+  family$custom$guessed <- character()  # from these responses nothing can be guessed
   registry <- new_registry()
   likelihood <- family_likelihood(family, list(y = y), registry)
   p <- registry$table()$value

@@ -17,16 +17,17 @@ namespace {
 // nats: it bends enough to be seen among rounding errors; it is resolved, so that no singularity is within three
 // spreads; the coefficients that a rule of fewer nodes leaves out are next to nothing.
 constexpr int line_nodes = 13, longer_line = 25;
-constexpr double least_bend = 1e-4, resolved = 1e-6, resolved_of_two = 1e-8, nothing = 1e-10, rounding = 1e-14;
+constexpr double least_bend = 1e-4, resolved = 1e-6, resolved_of_two = 1e-8, nothing = 1e-10,
+                 rounding = 1e-14;
 constexpr double singularity_spreads = 3.0, growth = 2.0;
 constexpr double change_of_spread = 3.0;
 constexpr int most_wider = 12, most_narrower = 3;
-constexpr double least_spread = 1e-6;  // relative to the mean, where there is no variance
+constexpr double least_spread = 1e-6;  // relative to the mean, if the variance is zero
 // Gaussians that are far wider than log p is smooth are those of trial steps. Where the nodes of a row would be more than
 // so many, singularities are taken to be further away, up to this many sds, which needs about 50 nodes.
 constexpr Index most_nodes_a_row = 100000;
 constexpr double further = 1.5, furthest_singularity = 2.0;
-constexpr double near_mean = 3.0;      // sds
+constexpr double near_mean = 3.0;  // sds
 constexpr Index rows_at_once = 256;
 constexpr Index nodes_at_once = 200000;  // in one call
 
@@ -220,7 +221,8 @@ class Product {
     const DerivativeRule& line = unit_line(nodes);
     Matrix basis(nodes, nodes);  // nodes x degrees
     for (Index j = 0; j < nodes; ++j) {
-      const double z = line.nodes()[static_cast<std::size_t>(j)], mass = line.weight(0, static_cast<std::size_t>(j));
+      const double z = line.nodes()[static_cast<std::size_t>(j)],
+                   mass = line.weight(0, static_cast<std::size_t>(j));
       double before = 0.0, now = 1.0;  // He_n / sqrt(n!)
       for (int n = 0; n < nodes; ++n) {
         basis(j, n) = mass * now;
@@ -323,7 +325,7 @@ class Product {
   Matrix mean_, variance_;
   Matrix spread_;       // of the nodes
   Matrix singularity_;  // its distance, where a rule depends on it
-  Vector centre_;  // log p at the means, subtracted from all values
+  Vector centre_;       // log p at the means, subtracted from all values
   std::vector<DerivativeRule> rules_;
   std::vector<Index> first_;  // the number of each row's first node
 };

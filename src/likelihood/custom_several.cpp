@@ -95,7 +95,8 @@ CustomSeveral::Nodes CustomSeveral::nodes(const double* mean, const double* vari
     std::vector<double> unit(all.col(k).data(), all.col(k).data() + all.rows());
     std::sort(unit.begin(), unit.end());
     const double step =
-        sd > 0.0 ? std::clamp(step_units * unit[unit.size() / 4] / sd, rule.shortest_step, rule.longest_step) : 1.0;
+        sd > 0.0 ? std::clamp(step_units * unit[unit.size() / 4] / sd, rule.shortest_step, rule.longest_step)
+                 : 1.0;
     const Index half = sd > 0.0 ? static_cast<Index>(std::ceil(node_reach / step)) : 0, J = out.eta.rows();
     Nodes wider{Matrix(J * (2 * half + 1), K), Vector(J * (2 * half + 1))};
     Index count = 0;
