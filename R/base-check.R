@@ -240,7 +240,7 @@ check_callback <- function(f, what, first, parameters) {
   if (length(missing) && !"..." %in% known) {
     stop_galvi("callback", sprintf("`%s` must be a %s: it has no argument `%s`.", what, signature, missing[1L]))
   }
-  needed <- setdiff(known[-seq_along(first)], c("...", names(parameters)))
+  needed <- setdiff(known[seq_along(known) > length(first)], c("...", names(parameters)))
   without <- Filter(function(name) identical(formals(args(f))[[name]], quote(expr = )), needed)
   if (length(known) < length(first) && !"..." %in% known || length(without)) {
     stop_galvi("callback", sprintf(

@@ -10,20 +10,54 @@ check_custom_name <- function(name) {
   name
 }
 
-check_custom_links <- function(links, parameters) {
+check_custom_dpars <- function(dpars, derivatives) {
+  if (is.null(dpars)) return(NULL)
+  if (!is.character(dpars) || anyNA(dpars) || !length(dpars) || length(dpars) > 3L || anyDuplicated(dpars) ||
+        !all(nzchar(dpars)) || dpars[1L] != "mu") {
+    stop_galvi("family", sprintf(
+      "`dpars` must be one to three names of parameters, the first of which is \"mu\", as %s, not %s.",
+      "c(\"mu\", \"sigma\")", if (is.character(dpars)) quote_names(dpars, "\"") else describe(dpars)
+    ))
+  }
+  if (!is.null(derivatives)) {
+    stop_galvi("family", "`derivatives` are those in eta: with `dpars` leave them out, and differences are used.")
+  }
+  dpars
+}
+
+# The numbers that are no predictors' starts, and functions that take them.
+check_custom_parameters <- function(parameters, dpars, functions) {
+  if ("mu" %in% dpars && "mu" %in% names(parameters)) {
+    stop_galvi("family", "`parameters` must not have `mu`, which has a linear predictor.")
+  }
+  own <- if (is.null(names(parameters))) parameters else parameters[!names(parameters) %in% dpars]
+  named <- stats::setNames(as.list(dpars), dpars)
+  for (what in names(functions)) {
+    if (is.null(functions[[what]])) next
+    first <- c(if (what != "simulate") "y", if (is.null(dpars)) "eta")
+    check_callback(functions[[what]], what, first, c(named, own))
+  }
+  own
+}
+
+check_custom_links <- function(links, parameters, dpars) {
   if (!is.character(links) || anyNA(links) || !length(links)) {
     stop_galvi("family", sprintf("`links` must be names of links, such as \"log\", not %s.", describe(links)))
   }
-  if (is.null(names(links)) && length(links) == 1L) names(links) <- "eta"
-  unknown <- setdiff(names(links), c("eta", parameters))
+  main <- if (is.null(dpars)) "eta" else dpars
+  if (is.null(names(links)) && (length(links) == 1L || length(links) == length(main))) {
+    names(links) <- main[seq_along(links)]
+  }
+  names <- union(main, parameters)
+  unknown <- setdiff(names(links), names)
   if (is.null(names(links)) || length(unknown)) {
-    stop_galvi("family", sprintf("`links` must be named by %s%s.", quote_names(c("eta", parameters)),
+    stop_galvi("family", sprintf("`links` must be named by %s%s.", quote_names(names),
       if (length(unknown)) sprintf(", not `%s`", unknown[1L]) else ""))
   }
-  out <- c(eta = "identity", stats::setNames(rep("log", length(parameters)), parameters))
+  out <- stats::setNames(c("identity", rep("log", length(names) - 1L)), names)
   out[names(links)] <- links
-  for (name in names(out)) {
-    known <- if (name == "eta") names(link_types) else c("log", "identity", "logit")
+  for (name in names) {
+    known <- if (name == main[1L]) names(link_types) else c("log", "identity", "logit")
     check_choice(out[[name]], known, sprintf("links` of `%s", name), what = "family")
   }
   out
@@ -49,6 +83,7 @@ check_support <- function(support) {
 
 check_custom_density <- function(family) {
   y <- example_responses(family$custom$support)
+  family$custom$guessed <- character()  # from these responses nothing can be guessed
   registry <- new_registry()
   likelihood <- family_likelihood(family, list(y = y), registry)
   p <- registry$table()$value

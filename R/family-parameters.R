@@ -115,7 +115,7 @@ family_likelihood <- function(family, response, registry, held = FALSE, predicte
       survival_constants(response$survival), if (!is.null(response$known)) list(noisy = 1)
     )
   ), if (isTRUE(response$truncated)) list(truncated = TRUE),
-  if (is_custom(family)) list(functions = type$functions(response$y)))
+  if (is_custom(family)) list(functions = type$functions(response$y, predicted)))
 }
 
 add_positive <- function(parameter, name, family, response, registry, held) {

@@ -298,8 +298,20 @@ average_points <- function(points, f, log = FALSE) {
 # row_max() for many columns.
 row_top <- function(x) x[cbind(seq_len(nrow(x)), max.col(x, "first"))]
 
-# A user's density is integrated over the response at each point: a few of them have to do.
-affordable_points <- function(fit, points) if (is_custom(fit$family)) thinned_points(points, 50L) else points
+# A user's density is integrated over the response of each row at each point: a few of them have to do, with the means
+# and variances that the coefficients have at all of them.
+affordable_points <- function(fit, points) {
+  if (!is_custom(fit$family)) return(points)
+  few <- thinned_points(points, min(max(50L, 1000L %/% max(nrow(points$offset), 1L)), 150L))
+  few$coefficients <- Map(function(x, all) {
+    mean <- drop(points$weight %*% all)
+    sd <- sqrt(pmax(drop(points$weight %*% all^2) - mean^2, 0))
+    own <- drop(few$weight %*% x)
+    own_sd <- sqrt(pmax(drop(few$weight %*% x^2) - own^2, 0))
+    sweep(sweep(sweep(x, 2L, own), 2L, ifelse(own_sd > 0, sd / own_sd, 1), `*`), 2L, mean, `+`)
+  }, few$coefficients, points$coefficients)
+  few
+}
 
 #' As many points as these, each as probable as the others, with which a few hundred do
 #' @noRd

@@ -236,7 +236,7 @@ with_places <- function(frame, na.action) {
 #' One response per row, given eta: the quantile function at a uniform draw, or a custom family's own draws
 #' @noRd
 draw_response <- function(fit, target, eta) {
-  if (!is.null(own <- custom_draws(fit, eta[, 1L]))) return(own)
+  if (!is.null(own <- custom_draws(fit, eta))) return(own)
   given <- with_known(list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta))), target$known)
   if (is_counts(fit)) return(draw_counts(class_probabilities(fit, given),
     if (is.null(target$counts)) target$size else rowSums(target$counts)))

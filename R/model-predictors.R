@@ -75,6 +75,8 @@ parameter_formulas <- function(formulas, family) {
   predicted <- predicted_parameters(family, names(given))
   for (name in predicted) {
     replaced <- intersect(type$dpars[[name]]$replaces, names(family$parameters))
+    # the numbers of a custom family are starts of predictors, too
+    if (is_custom(family)) replaced <- Filter(function(p) is_fixed(family$parameters[[p]]), replaced)
     if (length(replaced)) {
       stop_galvi("family", sprintf(
         "`%s` of the %s family is given as a number and `%s` by a formula: give only one of them.", replaced,

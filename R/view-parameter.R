@@ -78,7 +78,7 @@ mean_quantiles_of_all <- function(fit, marginals, probs) {
 #' @return N* x length(probs).
 #' @noRd
 moment_limits_at_points <- function(fit, points, probs, what, size = NULL, y = NULL, probability = 0.5, known = NULL) {
-  point_quantiles(points, probs, function(state) {
+  point_quantiles(affordable_points(fit, points), probs, function(state) {
     each <- function(x) if (!is.null(x)) rep_len(x[state$rows], nrow(state$mean))
     marginals <- with_known(state[c("mean", "variance")], known, state$rows)
     response_moment(at_hyper(fit, state$hyper), marginals, what, each(size), each(y), probability)

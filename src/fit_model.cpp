@@ -74,7 +74,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
       plan.joint_uncertainty || !plan.integrate.empty() ? proper_hyper_from_list(model) : nullptr;
   plan.proper = proper.get();
   const LikelihoodSpec likelihood = likelihood_from_list(get<Rcpp::List>(model, "likelihood"));
-  if (!core.likelihood().custom() && core.prior_rows() == 0)
+  if (!likelihood.functions && core.prior_rows() == 0)
     plan.another_likelihood = [&likelihood] { return make_likelihood(likelihood); };
   if (start.isNotNull()) plan.start = start_from_list(core, Rcpp::List(start.get()));
   if (has(model, "curvature")) plan.curvature = positions(model["curvature"]);

@@ -24,20 +24,23 @@ class RDensity final : public DensityFunctions {
         derivatives_(field(callbacks_, has_derivatives_ ? "derivatives" : "log_density")),
         owner_(get<std::string>(callbacks_, "owner")),
         parameters_(get<std::vector<std::string>>(callbacks_, "parameters")),
+        starts_(get<std::vector<double>>(callbacks_, "starts")),
         reference_(get_vector(callbacks_, "reference")) {}
 
   const std::string& owner() const override { return owner_; }
   const std::vector<std::string>& parameters() const override { return parameters_; }
-  Vector log_density(const Vector& y, const Vector& eta, const Vector& parameters) const override {
-    const Rcpp::NumericVector out(log_density_(to_r(y), to_r(eta), to_r(parameters)));
+  Index latents() const override { return static_cast<Index>(starts_.size()) + 1; }
+  const std::vector<double>& starts() const override { return starts_; }
+  Vector log_density(const Vector& y, const ConstMatrixRef& eta, const Vector& parameters) const override {
+    const Rcpp::NumericVector out(log_density_(to_r(y), to_r(Matrix(eta)), to_r(parameters)));
     if (out.size() != y.size()) throw std::invalid_argument("a custom log density has another length than y");
     Vector l = vector_of(out);
     for (Index i = 0; i < l.size(); ++i)
       if (!(l[i] < infinity)) l[i] = -infinity;
     return l;
   }
-  void check(double y, double eta, const Vector& parameters) const override {
-    check_(y, eta, to_r(parameters));
+  void check(double y, const Vector& eta, const Vector& parameters) const override {
+    check_(y, to_r(Matrix(eta.transpose())), to_r(parameters));
   }
   bool has_derivatives() const override { return has_derivatives_; }
   Matrix derivatives(const Vector& y, const Vector& eta, const Vector& parameters) const override {
@@ -55,6 +58,7 @@ class RDensity final : public DensityFunctions {
   Rcpp::Function derivatives_;
   std::string owner_;
   std::vector<std::string> parameters_;
+  std::vector<double> starts_;
   Vector reference_;
 };
 

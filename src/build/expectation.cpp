@@ -7,6 +7,7 @@
 #include "expectation/mixed.cpp"
 #include "expectation/nested.cpp"
 #include "expectation/piecewise.cpp"
+#include "expectation/product_quadrature.cpp"
 #include "expectation/quadrature.cpp"
 #include "expectation/registry.cpp"
 #include "expectation/shares.cpp"

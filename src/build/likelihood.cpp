@@ -4,6 +4,7 @@
 #include "likelihood/conway_maxwell.cpp"
 #include "likelihood/counts.cpp"
 #include "likelihood/custom.cpp"
+#include "likelihood/custom_several.cpp"
 #include "likelihood/horseshoe.cpp"
 #include "likelihood/log_densities.cpp"
 #include "likelihood/plane_forms.cpp"

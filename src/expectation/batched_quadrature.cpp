@@ -114,14 +114,7 @@ class Batch {
       }
     }
     const auto vector = [](const std::vector<double>& x) { return Vector(Eigen::Map<const Vector>(x.data(), x.size())); };
-    const Vector at_y = vector(y), at_eta = vector(eta), share = vector(w);
-    for (std::size_t p = 0; p < l_.positions().size(); ++p) {
-      const Index parameter = static_cast<Index>(p);
-      const double h = l_.parameter_step(parameter);
-      const auto moved = [&](double by) { return l_.moved_log_densities(at_y, at_eta, parameter, by); };
-      const Vector near = moved(h) - moved(-h), far = moved(2 * h) - moved(-2 * h);
-      gradient[l_.positions()[p]] += share.dot(8.0 * near - far) / (12.0 * h);
-    }
+    l_.density().add_gradient(vector(y), vector(eta), vector(w), gradient);
   }
 
  private:

@@ -11,10 +11,12 @@
 #include "expectation/mixed.h"
 #include "expectation/nested.h"
 #include "expectation/piecewise.h"
+#include "expectation/product_quadrature.h"
 #include "expectation/quadrature.h"
 #include "expectation/softmax_log.h"
 #include "expectation/super_gaussian.h"
 #include "expectation/taylor.h"
+#include "likelihood/distributional.h"
 
 namespace galvi {
 namespace {
@@ -62,7 +64,10 @@ std::unique_ptr<Expectation> quadrature(const Likelihood& likelihood, const Expe
   if (likelihood.softmax()) return std::make_unique<SoftmaxExpectation>();
   if (const StandardFunction* f = likelihood.standard_function())
     return std::make_unique<ComposedExpectation>(std::make_unique<SampledMean>(*f));
-  if (likelihood.distributional()) return std::make_unique<Nested>();
+  if (const Distributional* form = likelihood.distributional()) {
+    if (form->custom_several()) return std::make_unique<ProductQuadrature>();
+    return std::make_unique<Nested>();
+  }
   return std::make_unique<Quadrature>();
 }
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "global/linear_response.h"
-#include "likelihood/custom.h"
+#include "likelihood/custom_several.h"
 #include "likelihood/mixed.h"
 #include "numeric/dense.h"
 #include "numeric/parallel.h"
@@ -26,6 +26,13 @@ struct CoupledPoint {
   Vector slope;                        // sum_n W_n' E df_n
   Matrix curvature;                    // sum_n W_n' E d2f_n W_n
 };
+
+// A user's function, which takes many rows in one call; null for other likelihoods.
+const CustomDensity* custom_density(const Likelihood& likelihood) {
+  if (const Custom* custom = likelihood.custom()) return &custom->density();
+  const Distributional* form = likelihood.distributional();
+  return form && form->custom_several() ? &form->custom_several()->density() : nullptr;
+}
 
 /// Rows as functions of coefficients, each in its own unit because their sds may differ by many orders of magnitude.
 class DensityRows {
@@ -214,14 +221,19 @@ class DensityRows {
     const Data& data = model_.data();
     const Matrix& z = tensors_.nodes();
     const Index count = f.rows(), nodes = f.cols();
-    if (const Custom* custom = likelihood.custom()) {
-      Matrix eta(count, nodes + 1), y(count, nodes + 1);
-      for (Index i = 0; i < count; ++i) {
-        eta.row(i).head(nodes) = (centre(begin + i, 0) + roots[i].T(0, 0) * z.col(0).array()).transpose();
-        eta(i, nodes) = centre(begin + i, 0);
-        y.row(i).setConstant(data.y[begin + i]);
-      }
-      const Vector all = custom->log_densities(flat(y), flat(eta));
+    if (const CustomDensity* custom = custom_density(likelihood)) {
+      Matrix eta(count * (nodes + 1), K_);  // node after node
+      Vector y(count * (nodes + 1));
+      for (Index i = 0; i < count; ++i)
+        for (Index s = 0; s <= nodes; ++s) {
+          const Index at = s * count + i;
+          y[at] = data.y[begin + i];
+          eta.row(at) = centre.row(begin + i);
+          if (s == nodes) continue;
+          for (Index a = 0; a < K_; ++a)
+            for (Index b = 0; b <= a; ++b) eta(at, a) += roots[i].T(a, b) * z(s, b);
+        }
+      const Vector all = custom->log_densities(y, eta);
       f = Eigen::Map<const Matrix>(all.data(), count, nodes);
       return all.tail(count);
     }

@@ -36,40 +36,65 @@ double difference(int order, const ConstVectorRef& values, double step) {
   return sum / std::pow(step, order);
 }
 
-/// Errors name the user's function.
-NumericDistribution integrated(const VectorFunction& log_density, const Custom& custom, double centre) {
-  const Support support = custom.support(Datum{});
-  try {
-    return NumericDistribution(log_density, support.low, support.high, custom.discrete(), centre);
-  } catch (const std::domain_error& error) {
-    throw std::domain_error("`log_density` of the " + custom.owner() + " cannot be integrated: " + error.what());
-  }
-}
-
 }  // namespace
 
-Custom::Custom(const LikelihoodSpec& spec)
-    : functions_(spec.functions),
-      parameters_(functions_->parameters().size()),
-      support_{number_of(spec, "low"), number_of(spec, "high")},
-      discrete_(number_of(spec, "discrete") != 0.0),
-      log_concave_(number_of(spec, "log_concave") != 0.0) {
-  for (const std::string& name : functions_->parameters()) {
+CustomDensity::CustomDensity(const LikelihoodSpec& spec)
+    : functions(spec.functions),
+      parameters(functions->parameters().size()),
+      support{number_of(spec, "low"), number_of(spec, "high")},
+      discrete(number_of(spec, "discrete") != 0.0) {
+  for (const std::string& name : functions->parameters()) {
     const auto entry = spec.hyper.find(name);
     if (entry == spec.hyper.end() || entry->second.size() != 1)
       throw std::invalid_argument("custom: `" + name + "` must be named once among the hyperparameters");
-    positions_.push_back(entry->second[0]);
+    positions.push_back(entry->second[0]);
   }
-  if (positions_.empty()) unit();  // errors of the user's function come early
+}
+
+bool CustomDensity::read(const ConstVectorRef& hyper) {
+  for (std::size_t p = 0; p < positions.size(); ++p) {
+    if (positions[p] < 0 || positions[p] >= hyper.size())
+      throw std::invalid_argument("custom: a parameter points outside the table of hyperparameters");
+    parameters[p] = hyper[positions[p]];
+  }
+  return !positions.empty();
+}
+
+double CustomDensity::step(Index p) const {
+  constexpr double share = 2e-3;
+  return share * (parameters[p] != 0.0 ? std::min(1.0, std::fabs(parameters[p])) : 1.0);
+}
+
+void CustomDensity::add_gradient(const Vector& y, const ConstMatrixRef& eta, const Vector& share,
+                                 VectorRef gradient) const {
+  for (std::size_t at = 0; at < positions.size(); ++at) {
+    const Index p = static_cast<Index>(at);
+    const double h = step(p);
+    const auto moved = [&](double by) {
+      Vector there = parameters;
+      there[p] += by;
+      return functions->log_density(y, eta, there);
+    };
+    const Vector near = moved(h) - moved(-h), far = moved(2 * h) - moved(-2 * h);
+    gradient[positions[at]] += share.dot(8.0 * near - far) / (12.0 * h);
+  }
+}
+
+NumericDistribution CustomDensity::integrated(const VectorFunction& log_density, double centre) const {
+  try {
+    return NumericDistribution(log_density, support.low, support.high, discrete, centre);
+  } catch (const std::domain_error& error) {
+    throw std::domain_error("`log_density` of the " + functions->owner() + " cannot be integrated: " + error.what());
+  }
+}
+
+Custom::Custom(const LikelihoodSpec& spec)
+    : own_(spec), log_concave_(number_of(spec, "log_concave") != 0.0) {
+  if (!has_hyper()) unit();  // errors of the user's function come early
 }
 
 void Custom::update(const ConstVectorRef& hyper) {
-  for (std::size_t p = 0; p < positions_.size(); ++p) {
-    if (positions_[p] < 0 || positions_[p] >= hyper.size())
-      throw std::invalid_argument("custom: a parameter points outside the table of hyperparameters");
-    parameters_[p] = hyper[positions_[p]];
-  }
-  if (positions_.empty()) return;
+  if (!own_.read(hyper)) return;
   starts_.clear();
   distributions_.clear();
   lattice_.clear();
@@ -80,7 +105,7 @@ void Custom::update(const ConstVectorRef& hyper) {
 // second difference of log p reaches `unit_bend`.
 double Custom::measure_unit() const {
   constexpr Index steps = 65;  // from 1e-8 to 1e8
-  const Vector& y = functions_->reference();
+  const Vector& y = own_.functions->reference();
   std::vector<double> found;
   Vector at(2 * steps + 1);
   for (Index i = 0; i < y.size(); ++i) {
@@ -102,17 +127,6 @@ double Custom::measure_unit() const {
   if (found.empty()) return 1.0;
   std::sort(found.begin(), found.end());
   return found[found.size() / 4];
-}
-
-double Custom::parameter_step(Index p) const {
-  constexpr double share = 2e-3;
-  return share * (parameters_[p] != 0.0 ? std::min(1.0, std::fabs(parameters_[p])) : 1.0);
-}
-
-Vector Custom::moved_log_densities(const Vector& y, const Vector& eta, Index p, double by) const {
-  Vector moved = parameters_;
-  moved[p] += by;
-  return functions_->log_density(y, eta, moved);
 }
 
 double Custom::log_density(const Datum& datum, const double* eta) const {
@@ -147,7 +161,7 @@ double Custom::starting_eta(const Datum& datum) const {
       0.0);
   if (!found) {
     std::ostringstream words;
-    words << "`log_density` of the " << owner() << " is -Inf at y = " << datum.y
+    words << "`log_density` of the " << own_.functions->owner() << " is -Inf at y = " << datum.y
           << " for every eta that was tried: `support =` of custom_family() says where responses lie";
     throw std::domain_error(words.str());
   }
@@ -187,7 +201,7 @@ const NumericDistribution& Custom::distribution(double mean, double variance) co
     }
     return out;
   };
-  return distributions_.emplace(key, integrated(log_of, *this, mean)).first->second;
+  return distributions_.emplace(key, own_.integrated(log_of, mean)).first->second;
 }
 
 bool Custom::by_lattice(double variance) const { return std::sqrt(variance) > lattice_sd * unit(); }
@@ -198,7 +212,7 @@ const NumericDistribution& Custom::at_lattice(int level, double multiple) const 
   if (known != lattice_.end()) return known->second;
   const double eta = std::ldexp(multiple, level);
   const auto log_of = [&](const Vector& y) { return log_densities(y, Vector::Constant(y.size(), eta)); };
-  return lattice_.emplace(key, integrated(log_of, *this, eta)).first->second;
+  return lattice_.emplace(key, own_.integrated(log_of, eta)).first->second;
 }
 
 template <class Function>
@@ -268,18 +282,13 @@ std::optional<Tails> Custom::predictive_tails(const Datum& datum, double mean, d
 }
 std::optional<double> Custom::predictive_quantile(const Datum&, double mean, double variance,
                                                   double probability) const {
-  if (probability <= 0.0) return support_.low;
-  if (probability >= 1.0) return support_.high;
+  if (probability <= 0.0) return own_.support.low;
+  if (probability >= 1.0) return own_.support.high;
   return distribution(mean, variance).quantile(probability);
 }
 
 void Custom::add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const {
-  const Vector y = Vector::Constant(1, datum.y), at = Vector::Constant(1, *eta);
-  for (std::size_t p = 0; p < positions_.size(); ++p) {
-    const double h = parameter_step(p);
-    const auto l = [&](double by) { return moved_log_densities(y, at, p, by)[0]; };
-    gradient[positions_[p]] += weight * (8.0 * (l(h) - l(-h)) - (l(2 * h) - l(-2 * h))) / (12.0 * h);
-  }
+  own_.add_gradient(Vector::Constant(1, datum.y), Vector::Constant(1, *eta), Vector::Constant(1, weight), gradient);
 }
 
 }  // namespace galvi

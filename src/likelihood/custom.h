@@ -18,35 +18,63 @@ class DensityFunctions {
   virtual const std::string& owner() const = 0;
   /// The parameters, in the order of the functions' arguments.
   virtual const std::vector<std::string>& parameters() const = 0;
-  /// log p(y_i | eta_i), -infinity where it is not a number.   y, eta: n
-  virtual Vector log_density(const Vector& y, const Vector& eta, const Vector& parameters) const = 0;
-  /// Throws, with the reason, where it is not a number.
-  virtual void check(double y, double eta, const Vector& parameters) const = 0;
+  /// Linear predictors (K), and where the search for those after the first starts.
+  virtual Index latents() const = 0;
+  virtual const std::vector<double>& starts() const = 0;
+  /// log p(y_i | eta_i), -infinity where it is not a number.   y: n, eta: n x K
+  virtual Vector log_density(const Vector& y, const ConstMatrixRef& eta, const Vector& parameters) const = 0;
+  /// Throws, with the reason, where it is not a number.   eta: K
+  virtual void check(double y, const Vector& eta, const Vector& parameters) const = 0;
   virtual bool has_derivatives() const = 0;
-  /// First and second derivative in eta: n x 2.
+  /// First and second derivative in eta, for K = 1: n x 2.
   virtual Matrix derivatives(const Vector& y, const Vector& eta, const Vector& parameters) const = 0;
   /// Responses that are typical of the data; the scale on which log p changes with eta is measured at these.
   virtual const Vector& reference() const = 0;
 };
 
+/// The user's functions at the current parameters. Constants: `low` and `high` (the support), `discrete`.
+struct CustomDensity {
+  explicit CustomDensity(const LikelihoodSpec& spec);
+  /// Whether there are parameters, which may have changed.
+  bool read(const ConstVectorRef& hyper);
+
+  Vector log_densities(const Vector& y, const ConstMatrixRef& eta) const {
+    return functions->log_density(y, eta, parameters);
+  }
+  /// Searches and trial steps may reach values where a function overflows; where q has its mass it must not.
+  void check(double y, const Vector& eta) const { functions->check(y, eta, parameters); }
+  /// gradient += the derivatives of sum_i share_i log p(y_i | eta_i) in the parameters, by differences.
+  void add_gradient(const Vector& y, const ConstMatrixRef& eta, const Vector& share, VectorRef gradient) const;
+  /// The distribution of a response with this log density; errors name the user's function.
+  NumericDistribution integrated(const VectorFunction& log_density, double centre) const;
+
+  std::shared_ptr<const DensityFunctions> functions;
+  std::vector<Index> positions;  // of the parameters in the table
+  Vector parameters;
+  Support support;
+  bool discrete;
+
+ private:
+  double step(Index p) const;
+};
+
 /// log p(y | eta) = f(y, eta, parameters), K = 1. Derivatives that are not given are taken by differences;
-/// distributions of a response are integrated over its support. Constants: `low` and `high` (the support),
-/// `discrete`, `log_concave`.
+/// distributions of a response are integrated over its support. A constant: `log_concave`.
 class Custom final : public Likelihood {
  public:
   explicit Custom(const LikelihoodSpec& spec);
+  Custom(CustomDensity own, bool log_concave) : own_(std::move(own)), log_concave_(log_concave) {}
   const Custom* custom() const override { return this; }
   void update(const ConstVectorRef& hyper) override;
 
   Vector log_densities(const Vector& y, const Vector& eta) const {
-    return functions_->log_density(y, eta, parameters_);
+    return own_.log_densities(y, eta);
   }
-  /// Searches and trial steps may reach values where a function overflows; where q has its mass it must not.
-  void check(double y, double eta) const { functions_->check(y, eta, parameters_); }
-  const std::string& owner() const { return functions_->owner(); }
-  bool has_derivatives() const { return functions_->has_derivatives(); }
+  const CustomDensity& density() const { return own_; }
+  void check(double y, double eta) const { own_.check(y, Vector::Constant(1, eta)); }
+  bool has_derivatives() const { return own_.functions->has_derivatives(); }
   Matrix two_derivatives(const Vector& y, const Vector& eta) const {
-    return functions_->derivatives(y, eta, parameters_);
+    return own_.functions->derivatives(y, eta, own_.parameters);
   }
   /// The sum or integral of the density over the support.
   double mass(double eta) const { return distribution(eta, 0.0).mass(); }
@@ -55,11 +83,6 @@ class Custom final : public Likelihood {
     if (!unit_) unit_ = measure_unit();
     return *unit_;
   }
-  /// Positions of the parameters in the table, and the steps of finite differences in them.
-  const std::vector<Index>& positions() const { return positions_; }
-  double parameter_step(Index p) const;
-  /// The same likelihood with parameter p changed.
-  Vector moved_log_densities(const Vector& y, const Vector& eta, Index p, double by) const;
 
   double log_density(const Datum& datum, const double* eta) const override;
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
@@ -70,8 +93,8 @@ class Custom final : public Likelihood {
   Smoothness smoothness() const override { return {5.0 * unit(), 1.0}; }
   bool log_concave() const override { return log_concave_; }
   double starting_eta(const Datum& datum) const override;
-  bool discrete() const override { return discrete_; }
-  Support support(const Datum& /*row*/) const override { return support_; }
+  bool discrete() const override { return own_.discrete; }
+  Support support(const Datum& /*row*/) const override { return own_.support; }
 
   double conditional_mean(const Datum& row, const double* eta) const override;
   double conditional_variance(const Datum& row, const double* eta) const override;
@@ -84,7 +107,7 @@ class Custom final : public Likelihood {
                                             double probability) const override;
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override;
-  bool has_hyper() const override { return !positions_.empty(); }
+  bool has_hyper() const override { return !own_.positions.empty(); }
 
  private:
   /// Of the response under eta ~ N(mean, variance).
@@ -92,19 +115,17 @@ class Custom final : public Likelihood {
   /// Of the response where eta is a multiple of 2^level.
   const NumericDistribution& at_lattice(int level, double multiple) const;
   /// Where eta varies over many units the mixture of distributions over eta is a long sum for each y. For its
-  /// moments those given eta, which are smooth in eta, are averaged instead, by the trapezium sum over a lattice
+  /// moments those given eta, which are smooth in eta, are averaged instead, by the trapezium sum over a
+  /// lattice
   /// that all rows share.
   bool by_lattice(double variance) const;
   template <class Function>
   double mean_over_lattice(double mean, double variance, Function function) const;
   double measure_unit() const;
 
-  std::shared_ptr<const DensityFunctions> functions_;
+  CustomDensity own_;
   SerialLoops serial_;
-  std::vector<Index> positions_;
-  Vector parameters_;
-  Support support_;
-  bool discrete_, log_concave_;
+  bool log_concave_;
   // Loops are serial, so the last result may be kept.
   mutable std::optional<double> unit_;
   mutable std::map<double, double> starts_;

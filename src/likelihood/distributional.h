@@ -42,6 +42,7 @@ struct ZeroMixture {
   bool ones = false;
 };
 
+class CustomSeveral;
 class PredictedParameter;
 
 /// exp(eta_k) as a parameter, kept a positive finite number at every node of quadrature.
@@ -90,6 +91,8 @@ class Distributional : public Likelihood {
   /// One of the following.
   virtual std::optional<ZeroMixture> zero_mixture() const { return std::nullopt; }
   virtual const PredictedParameter* predicted_parameter() const { return nullptr; }
+  /// The density is a user's function (likelihood/custom_several.h).
+  virtual const CustomSeveral* custom_several() const { return nullptr; }
 
   // Functions of one latent value.
   void derivatives(const Datum&, double, double[5]) const final { refuse(); }

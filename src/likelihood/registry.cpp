@@ -21,6 +21,7 @@
 #include "likelihood/cumulative_probit.h"
 #include "likelihood/compois.h"
 #include "likelihood/custom.h"
+#include "likelihood/custom_several.h"
 #include "likelihood/exgaussian.h"
 #include "likelihood/exgaussian_log_sigma.h"
 #include "likelihood/gamma.h"
@@ -203,6 +204,8 @@ const std::vector<Entry>& registry() {
 }  // namespace
 
 std::unique_ptr<Likelihood> make_likelihood(const LikelihoodSpec& spec) {
+  if (spec.functions && spec.functions->latents() > 1)
+    return std::make_unique<CustomSeveral>(CustomDensity(spec));
   if (spec.functions) return std::make_unique<Custom>(spec);
   if (!spec.parts.empty()) {
     std::vector<std::unique_ptr<Likelihood>> parts;

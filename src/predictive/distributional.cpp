@@ -6,6 +6,7 @@
 
 #include "function/normal.h"
 #include "likelihood/binomial_logit.h"
+#include "likelihood/custom_several.h"
 #include "predictive/predictive.h"
 #include "quadrature/gaussian_rule.h"
 #include "quadrature/log_integral.h"
@@ -251,6 +252,11 @@ std::optional<ZeroPrediction> zero_prediction(const Likelihood& likelihood, cons
   return std::optional<ZeroPrediction>(std::in_place, *mixture, mean, variance);
 }
 
+const CustomSeveral* custom_several(const Likelihood& likelihood) {
+  const Distributional* form = likelihood.distributional();
+  return form ? form->custom_several() : nullptr;
+}
+
 const PredictedParameter* predicted_parameter(const Likelihood& likelihood) {
   const Distributional* form = likelihood.distributional();
   return form ? form->predicted_parameter() : nullptr;
@@ -279,6 +285,7 @@ double variance_over_last(const PredictedParameter& form, const double* mean, co
 double predictive_mean(const Likelihood& likelihood, const Datum& row, const double* mean,
                        const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean(row);
+  if (const CustomSeveral* custom = custom_several(likelihood)) return custom->distribution(mean, variance).mean();
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_mean(likelihood, row, *mean, *variance);
   if (has_no_mean(*form, variance)) return infinity;
@@ -292,6 +299,7 @@ double predictive_mean(const Likelihood& likelihood, const Datum& row, const dou
 double predictive_log_mean(const Likelihood& likelihood, const double* mean, const double* variance,
                            double sign) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_mean(sign);
+  if (const CustomSeveral* custom = custom_several(likelihood)) return std::log(custom->distribution(mean, variance).mean());
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_log_mean(likelihood, *mean, *variance, sign);
   if (has_no_mean(*form, variance)) return infinity;
@@ -302,6 +310,7 @@ double predictive_log_mean(const Likelihood& likelihood, const double* mean, con
 double predictive_mean_variance(const Likelihood& likelihood, const Datum& row, const double* mean,
                                 const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean_variance(row);
+  if (const CustomSeveral* custom = custom_several(likelihood)) return custom->mean_variance(mean, variance);
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_mean_variance(likelihood, row, *mean, *variance);
   if (has_no_mean(*form, variance)) return infinity;
@@ -315,6 +324,7 @@ double predictive_mean_variance(const Likelihood& likelihood, const Datum& row, 
 double predictive_variance(const Likelihood& likelihood, const Datum& row, const double* mean,
                            const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->variance(row);
+  if (const CustomSeveral* custom = custom_several(likelihood)) return custom->distribution(mean, variance).variance();
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_variance(likelihood, row, *mean, *variance);
   if (has_no_mean(*form, variance)) return infinity;
@@ -331,6 +341,7 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
                               const double* variance) {
   if (datum.counts) return predictive_counts_log_density(*likelihood.softmax(), datum, mean, variance);
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_density(datum);
+  if (const CustomSeveral* custom = custom_several(likelihood)) return custom->predictive_log_density(datum.y, mean, variance);
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_log_density(likelihood, datum, *mean, *variance);
   return log_mean_over_last(*form, datum, mean, variance, [&](const Likelihood& given) {
@@ -343,6 +354,10 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
 Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const double* mean,
                        const double* variance) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->tails(datum);
+  if (const CustomSeveral* custom = custom_several(likelihood)) {
+    const auto tails = custom->distribution(mean, variance).tails(datum.y);
+    return {tails.lower, tails.upper};
+  }
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_tails(likelihood, datum, *mean, *variance);
   const Tails middle = predictive_tails(*form->given(mean[form->last()]), datum, mean, variance);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "function/normal.h"
+#include "likelihood/custom_several.h"
 #include "likelihood/distributional.h"
 #include "predictive/predictive.h"
 
@@ -216,6 +217,11 @@ double predictive_quantile(const Likelihood& likelihood, const Datum& row, const
     return predictive_quantile(likelihood, row, *mean, *variance, probability);
   check_probability(probability);
   if (const auto zeros = zero_mixture_quantile(likelihood, row, mean, variance, probability)) return *zeros;
+  if (const CustomSeveral* custom = likelihood.distributional()->custom_several()) {
+    const Support support = likelihood.support(row);
+    if (probability == 0.0) return support.low;
+    return probability == 1.0 ? support.high : custom->distribution(mean, variance).quantile(probability);
+  }
   std::vector<double> eta(mean, mean + likelihood.latents());
   eta[0] = eta_at(probability, mean[0], variance[0]);
   const auto exact = [&](double y) { return predictive_tails(likelihood, row.at(y), mean, variance); };

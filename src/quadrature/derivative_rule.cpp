@@ -15,28 +15,34 @@ namespace {
 constexpr double narrow = 0.04;
 constexpr double widest = 2.0;  // a larger width is reduced to this one
 constexpr int last_degree = 12;
+constexpr int most_hermite = 25;
 
 struct HermiteRule {
   std::vector<double> z, mass;  // of N(0, 1)
 };
 
-// The Gauss-Hermite rule of last_degree + 1 nodes, the middle one first: eigenvalues of the matrix of He's
-// recurrence, and squares of their vectors' first components.
-const HermiteRule& gauss_hermite() {
-  static const HermiteRule rule = [] {
-    constexpr int n = last_degree + 1;
-    Matrix J = Matrix::Zero(n, n);
-    for (int k = 1; k < n; ++k) J(k, k - 1) = J(k - 1, k) = std::sqrt(static_cast<double>(k));
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(J);
-    HermiteRule out;
-    for (int j = 0; j < n; ++j) {
-      const int at = n / 2 + (j % 2 == 0 ? -j / 2 : (j + 1) / 2);
-      out.z.push_back(j == 0 ? 0.0 : eigen.eigenvalues()[at]);
-      out.mass.push_back(eigen.eigenvectors()(0, at) * eigen.eigenvectors()(0, at));
-    }
+// The Gauss-Hermite rule of an odd number of nodes, the middle one first: eigenvalues of the matrix of He's recurrence,
+// and squares of their vectors' first components.
+HermiteRule make_hermite(int n) {
+  Matrix J = Matrix::Zero(n, n);
+  for (int k = 1; k < n; ++k) J(k, k - 1) = J(k - 1, k) = std::sqrt(static_cast<double>(k));
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(J);
+  HermiteRule out;
+  for (int j = 0; j < n; ++j) {
+    const int at = n / 2 + (j % 2 == 0 ? -j / 2 : (j + 1) / 2);
+    out.z.push_back(j == 0 ? 0.0 : eigen.eigenvalues()[at]);
+    out.mass.push_back(eigen.eigenvectors()(0, at) * eigen.eigenvectors()(0, at));
+  }
+  return out;
+}
+
+const HermiteRule& gauss_hermite(int count) {
+  static const std::vector<HermiteRule> rules = [] {
+    std::vector<HermiteRule> out;
+    for (int n = 1; n <= most_hermite; n += 2) out.push_back(make_hermite(n));
     return out;
   }();
-  return rule;
+  return rules[static_cast<std::size_t>(count / 2)];
 }
 
 }  // namespace
@@ -48,17 +54,23 @@ const HermiteRule& gauss_hermite() {
 // Where w is the Gaussian's own sd that is E g He_p / w^p. A narrower one would divide rounding errors of g by
 // powers of its sd.
 void DerivativeRule::place(double mean, double variance, const Smoothness& smoothness) {
-  const double least = narrow * std::min(smoothness.distance(), widest), w = std::max(std::sqrt(variance), least);
-  const bool is_narrow = w == least;
-  if (is_narrow)
-    place_narrow(mean, w);
-  else
-    place_rule(mean, variance, smoothness);
-  const double excess = is_narrow ? variance / (w * w) - 1.0 : 0.0;
-  const int last = is_narrow ? last_degree : orders - 1;
+  const double least = narrow * std::min(smoothness.distance(), widest);
+  if (std::sqrt(variance) <= least) return place_few(mean, variance, last_degree + 1, least);
+  place_rule(mean, variance, smoothness);
+  weigh(mean, variance, std::sqrt(variance), orders - 1);
+}
+
+void DerivativeRule::place_few(double mean, double variance, int count, double least) {
+  const double w = std::max(std::sqrt(variance), least);
+  place_hermite(mean, w, count);
+  weigh(mean, variance, w, std::min(count - 1, last_degree));
+}
+
+void DerivativeRule::weigh(double mean, double variance, double w, int last) {
+  const double excess = variance / (w * w) - 1.0;
   double share[last_degree + 1];  // E He_n / n!, n even
   share[0] = 1.0;
-  for (int n = 2; n <= last_degree; n += 2) share[n] = share[n - 2] * excess / n;
+  for (int n = 2; n <= last; n += 2) share[n] = share[n - 2] * excess / n;
   weights_.resize(orders * nodes_.size());
   for (std::size_t j = 0; j < nodes_.size(); ++j) {
     const double z = (nodes_[j] - mean) / w;
@@ -82,10 +94,9 @@ void DerivativeRule::place_rule(double mean, double variance, const Smoothness& 
   masses_ = rule.weights();
 }
 
-void DerivativeRule::place_narrow(double mean, double w) {
+void DerivativeRule::place_hermite(double mean, double w, int count) {
   nodes_.clear();
-  masses_.clear();
-  const HermiteRule& rule = gauss_hermite();
+  const HermiteRule& rule = gauss_hermite(count);
   for (const double z : rule.z) nodes_.push_back(mean + w * z);
   masses_ = rule.mass;
 }

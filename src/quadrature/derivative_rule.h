@@ -14,13 +14,17 @@ class DerivativeRule {
   static constexpr int orders = 5;
 
   void place(double mean, double variance, const Smoothness& smoothness);
+  /// By a Gauss-Hermite rule of so many nodes, an odd number up to 25, that spread as those of N(., w^2), w the
+  /// Gaussian's sd or `least`, with which 13 are the most: g must be nearly a polynomial across it.
+  void place_few(double mean, double variance, int count, double least);
   const std::vector<double>& nodes() const { return nodes_; }
   /// The weight of node j for the p-th derivative.
   double weight(int p, std::size_t j) const { return weights_[orders * j + static_cast<std::size_t>(p)]; }
 
  private:
   void place_rule(double mean, double variance, const Smoothness& smoothness);
-  void place_narrow(double mean, double w);
+  void place_hermite(double mean, double w, int count);
+  void weigh(double mean, double variance, double w, int last_degree);
 
   std::vector<double> nodes_, masses_, weights_;
 };
