@@ -116,7 +116,7 @@ selected_curves <- function(view, select, can, what) {
 
 without_by <- function(label) {
   call <- str2lang(label)
-  call[["by"]] <- NULL
+  if ("by" %in% names(call)) call[["by"]] <- NULL
   deparse_one(call)
 }
 

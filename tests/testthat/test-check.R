@@ -19,6 +19,7 @@ method_examples <- function() {
     galvi_scheme = quadrature_scheme(data.frame(x = 0.5, y = 0.5), list(xlim = 0:1, ylim = 0:1)),
     galvi_cox = galvi(survival::Surv(futime, fustat) ~ age, survival::ovarian, cox(3)),
     galvi_wide = factor_example(), galvi_loadings = structure(loadings(factor_example()), class = c("galvi_loadings", "loadings")),
+    galvi_stages = galvi(Sat ~ cs(Infl), MASS::housing, sratio(), weights = Freq, hyper = "fixed"),
     VarCorr.galvi = VarCorr.galvi(galvi(Reaction ~ (1 | Subject), sleepstudy, hyper = "fixed")),
     galvi_step = galvi_design(am ~ wt, mtcars, binomial()),
     galvi_conditional_effects = conditional_effects(fit), galvi_hypothesis = hypothesis(fit, "wt > 0"),
