@@ -38,8 +38,10 @@ family_hint <- function(name) {
 #' @noRd
 link_hint <- function(message) {
   link <- matched(".*\\W(\\w+)\\W link not .*", message)
-  if (!length(link) || !link %in% names(family_types$binomial$links)) return("")
-  sprintf(" Base R does not have it: write galvi_family(\"binomial\", link = \"%s\").", link)
+  able <- Filter(function(name) any(link %in% names(family_types[[name]]$links)), c("binomial", "poisson", "Gamma"))
+  if (!length(able)) return("")
+  paste0(" Base R does not have it: write ",
+    paste0("galvi_family(\"", able, "\", link = \"", link, "\")", collapse = " or "), ".")
 }
 
 # Families of VGAM are objects of S4.
@@ -177,6 +179,9 @@ refused_families <- c(
   "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\"), lognormal() or loglogistic() for y > 0",
   "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
   "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
+  "^truncated_poisson$" = "write the left side as y | trunc(lb = 1) and use poisson(); with zeros, hurdle()",
+  "^truncated_nbinom2$" = "write the left side as y | trunc(lb = 1) and use negbinomial(); with zeros, hurdle()",
+  "^truncated_nbinom1$" = "write the left side as y | trunc(lb = 1) and use nbinom1()",
   "^hurdle_|^truncated" = "galvi does not have its likelihood; use hurdle()",
   "^com_?poisson" = "its mu is not the mean; compois() is the same distribution with the mean exp(eta)",
   "^genpois" = paste(

@@ -88,11 +88,14 @@ finish_cox_rows <- function(x, target, na.action, fit, observed) {
 }
 
 check_cox_request <- function(type, entry, options) {
-  refuse <- function(what, able) {
-    stop_galvi("argument", sprintf("%s is not available with type = \"%s\" of cox(), only with %s.", what, type,
-      paste0("\"", names(Filter(able, cox_types)), "\"", collapse = ", ")))
+  refuse <- function(what, able, instead = "") {
+    stop_galvi("argument", sprintf("%s is not available with type = \"%s\" of cox(), only with %s.%s", what, type,
+      paste0("\"", names(Filter(able, cox_types)), "\"", collapse = ", "), instead))
   }
-  if (options$se.fit && !isTRUE(entry$se.fit)) refuse("`se.fit = TRUE`", function(entry) isTRUE(entry$se.fit))
+  if (options$se.fit && !isTRUE(entry$se.fit)) {
+    refuse("`se.fit = TRUE`", function(entry) isTRUE(entry$se.fit),
+      if ("credible" %in% entry$interval) " `interval = \"credible\"` has its uncertainty." else "")
+  }
   if (options$covariance && !isTRUE(entry$covariance)) {
     refuse("`covariance = TRUE`", function(entry) isTRUE(entry$covariance))
   }
@@ -336,6 +339,13 @@ posterior_epred.galvi_cox <- function(object, ...) refuse_cox("posterior_epred()
 #' @exportS3Method bayesplot::pp_check
 pp_check.galvi_cox <- function(object, ...) {
   refuse_cox("pp_check()", "plot(fit, \"survival\") has its curves, residuals(fit) tell of single rows")
+}
+#' @exportS3Method survival::survfit
+survfit.galvi_cox <- function(formula, ...) {
+  refuse_cox("survfit()", paste(
+    "use predict(fit, newdata, type = \"survival\", times =, interval = \"credible\"); plot(fit, \"survival\") draws",
+    "curves"
+  ))
 }
 #' @rawNamespace S3method(loo::waic,galvi_cox)
 waic.galvi_cox <- function(x, ...) refuse_cox("waic()", "use loo()")

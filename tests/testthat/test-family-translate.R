@@ -101,6 +101,8 @@ test_that("families of glmmTMB are translated", {
   expect_translated(glmmTMB::compois(), "compois", "log")
   expect_translated(glmmTMB::betabinomial(), "beta_binomial", "logit")
   expect_translated(glmmTMB::beta_family(), "beta_family", "logit")
+  foreign_refused(glmmTMB::truncated_poisson(), "trunc\\(lb = 1\\).*poisson\\(\\)")
+  foreign_refused(glmmTMB::truncated_nbinom1(), "trunc\\(lb = 1\\).*nbinom1\\(\\)")
   foreign_refused(glmmTMB::genpois(), "no finite bound exists.*compois\\(\\)")
   foreign_refused(structure(list(family = "com_poisson", link = "log"), class = "family"), "mu is not the mean")
   foreign_refused(structure(list(family = "gen_extreme_value", link = "identity"), class = "family"), "no finite bound")

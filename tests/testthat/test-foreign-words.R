@@ -221,6 +221,7 @@ test_that("families of other packages are translated or refused by name", {
   expect_identical(as_galvi_family(VGAM::poissonff())$family, "poisson")
   expect_match(message_of_error(galvi(y ~ x, d, genpois())), "nbinom1")
   expect_match(message_of_error(galvi(y ~ x, d, genpois)), "nbinom1")
+  expect_match(message_of_error(galvi(y ~ x, d, poisson("softplus"))), "galvi_family(\"poisson\", link = \"softplus\")", fixed = TRUE)
   expect_match(message_of_error(galvi(y ~ x, d, cox())), "survival object")
 })
 
