@@ -119,6 +119,7 @@ if (nzchar(by)) stop("A test fails without mutants: ", by, call. = FALSE)
 outcomes <- vapply(seq_len(nrow(mutants)), function(i) {
   seconds <- system.time(outcome <- try_mutant(mutants[i, ], base))[["elapsed"]]
   cat(sprintf("%-13s %4.0f s  %-28s %s\n", outcome[1], seconds, mutants$Name[i], outcome[2]))
+  flush(stdout())
   outcome[1]
 }, "")
 cat(sprintf(
