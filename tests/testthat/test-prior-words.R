@@ -168,3 +168,15 @@ test_that("sample_prior = \"only\" gives the prior: coefficients, groups, heavy 
   expect_error(galvi(mpg ~ wt, d, prior = normal(0, Inf), sample_prior = "only"), "wt.*flat", class = "galvi_error_prior")
   expect_error(galvi(mpg ~ wt, d, sample_prior = "yes"), "sample_prior", class = "galvi_error_argument")
 })
+
+test_that("draws of heavy-tailed priors, normal with a drawn sd, have their distributions", {
+  set.seed(8)
+  n <- 20000
+  drawn <- function(prior) rnorm(n) * mixing_sds(prior, n)
+  p <- list(
+    ks.test(drawn(student_t(5, 0, 2)) / 2, "pt", 5), ks.test(drawn(cauchy(0, 2)) / 2, "pcauchy"),
+    ks.test(drawn(prior_of_text("logistic(0, 2)", "prior")) / 2, "plogis"),
+    ks.test(abs(drawn(double_exponential(0, 2))) / 2, "pexp")
+  )
+  for (one in p) expect_gt(one$p.value, 0.001)
+})
