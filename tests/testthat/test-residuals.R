@@ -104,19 +104,6 @@ test_that("deviances with a standard model are that model's, where the posterior
   expect_equal(deviance(fit), deviance(reference), tolerance = 0.005)
 })
 
-test_that("deviances of counts of successes are glm()'s for every link, where the posterior is narrow", {
-  d <- data.frame(x = seq(-1, 1, length.out = 30), n = 2000)
-  d$y <- round(d$n * plogis(0.4 + d$x + 0.05 * cos(1:30)))
-  for (link in c("logit", "probit", "cloglog", "loglog", "cauchit")) {
-    fit <- galvi(cbind(y, n - y) ~ x, d, galvi_family("binomial", link = link), hyper = "fixed")
-    # loglog is cloglog of the failures
-    reference <- if (link == "loglog") glm(cbind(n - y, y) ~ x, binomial("cloglog"), d) else {
-      glm(cbind(y, n - y) ~ x, binomial(link), d)
-    }
-    expect_equal(deviance(fit), deviance(reference), tolerance = 0.005, label = link)
-  }
-})
-
 test_that("`re_formula` leaves groups out of residuals, of new data too", {
   fit <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy)
   for (re_formula in list(NA, ~ (1 | Subject))) {
