@@ -180,3 +180,15 @@ test_that("draws of heavy-tailed priors, normal with a drawn sd, have their dist
   )
   for (one in p) expect_gt(one$p.value, 0.001)
 })
+
+test_that("densities of priors of coefficients are those of their distribution functions", {
+  text <- c("normal(0.5, 2)", "student_t(5, 0.5, 2)", "cauchy(0.5, 2)", "double_exponential(0.5, 2)", "logistic(0.5, 2)")
+  for (one in text) {
+    prior <- prior_of_text(one, "prior")
+    density <- function(x) exp(log_prior_density(prior, x))
+    # standardised; location 0.5 and scale 2
+    standard <- switch(prior$type, normal = pnorm, student_t = function(z) pt(z, 5), cauchy = pcauchy,
+      logistic = plogis, double_exponential = function(z) 1 - exp(-z) / 2)
+    expect_equal(integrate(density, 0.5, 3.5)$value, standard(1.5) - 0.5, tolerance = 1e-7, label = one)
+  }
+})
