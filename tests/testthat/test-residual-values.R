@@ -33,3 +33,12 @@ test_that("quantile residuals are normal quantiles of a place between two values
     expect_equal(unname(quantile_residuals(fit, training_target(fit), share)), unname(expected), tolerance = 1e-8)
   }
 })
+
+test_that("quantile residuals of times after an entry are of their distribution beyond it", {
+  skip_if_not_installed("survival")
+  d <- data.frame(start = c(0, 1, 2, 0.5, 3), stop = c(1, 4, 2.5, 6, 3.2), event = 1)
+  fit <- galvi(survival::Surv(start, stop, event) ~ 1, d, weibull(fixed(2)), prior = list(intercept = normal(1, 1e-6)))
+  F <- function(t) pweibull(t, 2, exp(1))
+  beyond <- (F(d$stop) - F(d$start)) / (1 - F(d$start))
+  expect_equal(unname(residuals(fit, "quantile")), qnorm(beyond), tolerance = 1e-5)
+})

@@ -183,10 +183,14 @@ test_that("with wide priors coefficients are those of survreg(), for all kinds o
     gaussian = function(s) galvi_family("gaussian", variance = fixed(s^2))
   )
   low <- pmax(d$time - 100, 1)
+  # events, intervals and times before the first look
+  kind <- rep(1:3, length.out = nrow(d))
+  from <- ifelse(d$event == 0 | kind == 1, d$time, ifelse(kind == 2, low, NA))
+  to <- ifelse(d$event == 1, d$time, NA)
   for (name in names(families)) {
     responses <- list(
       quote(Surv(time, event)), quote(Surv(time, event, type = "left")),
-      quote(Surv(low, ifelse(event == 1, time, NA), type = "interval2"))
+      quote(Surv(low, ifelse(event == 1, time, NA), type = "interval2")), quote(Surv(from, to, type = "interval2"))
     )
     for (response in responses) {
       formula <- eval(bquote(.(response) ~ sex + ph.ecog))
