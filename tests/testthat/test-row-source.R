@@ -49,6 +49,13 @@ test_that("the sample has the least and the largest value of every column, and e
   expect_setequal(as.character(sample$g), unique(d$g))
 })
 
+test_that("a subset that is NA leaves rows out, though their columns are complete", {
+  d <- source_table()
+  read <- held_fit(as_function(d), y ~ x, subset = match(g, "u") > 0)
+  expect_identical(nobs(read), sum(d$g == "u"))
+  expect_same_fit(read, held_fit(d, y ~ x, subset = match(g, "u") > 0))
+})
+
 test_that("a table of more rows than the sample gives the data frame's fit, to the last bit", {
   d <- source_table()
   for (method in c("fixed_point", "incremental")) {
