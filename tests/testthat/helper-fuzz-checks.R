@@ -6,9 +6,11 @@ fuzz_outcomes <- c("crash", "hang", "slow", "unclear error", "late error", "not 
                    "unclear warning", "clear error", "ok with warning", "ok")
 fuzz_failures <- utils::head(fuzz_outcomes, -3L)
 
-# One seed -> list(outcome, where, detail). `at(where)` is called before every step.
+# One seed -> list(outcome, where, detail, checked). `at(where)` is called before every step.
 fuzz_seed <- function(seed, at = function(where) NULL) {
-  tryCatch(examine(fuzz_model(seed), at), fuzz_finding = function(f) f[c("outcome", "where", "detail")])
+  tryCatch(examine(fuzz_model(seed), at), fuzz_finding = function(f) {
+    c(f[c("outcome", "where", "detail")], checked = "")
+  })
 }
 
 # Ends the check. It is not an error, so that error handlers do not catch it.
@@ -32,15 +34,16 @@ examine <- function(model, at, invariants = 3) {
   for (question in c(fuzz_asked_always, sample(setdiff(names(fuzz_questions), fuzz_asked_always), 2L))) {
     ask(case, question)
   }
+  checked <- character()
   for (name in sample(names(fuzz_invariants))) {
-    if (invariants == 0) break
+    if (length(checked) == invariants) break
     holds <- observe(case, name, fuzz_invariants[[name]](case))
     if (is.character(holds)) found("broken invariant", name, holds)
-    invariants <- invariants - length(holds)
+    if (!is.null(holds)) checked <- c(checked, name)
   }
   list(
     outcome = if (length(case$warned)) "ok with warning" else "ok", where = "",
-    detail = paste(case$warned, collapse = "; ")
+    detail = paste(case$warned, collapse = "; "), checked = paste(checked, collapse = "; ")
   )
 }
 

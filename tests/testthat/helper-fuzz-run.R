@@ -1,7 +1,8 @@
 # The fuzzer's processes. A worker takes one seed after the other. It writes a line for each step and one for each
 # finished seed, so its file shows which seed it is working on and how long it has been silent.
 
-# One row per seed: seed, outcome, where, detail, seconds. `limit`: seconds that one step may take.
+# One row per seed: seed, outcome, where, detail, checked (the invariants that hold of the model), seconds. `limit`:
+# seconds that one step may take.
 # `examiner`: name of the function that the workers call, with a seed and `at`, which it calls before each step;
 # `sources`: files that define it. `report(row)` is called with each result.
 fuzz <- function(seeds, workers = 1, limit = 20, examiner = "fuzz_seed", sources = fuzz_sources(),
@@ -72,10 +73,12 @@ fuzz_work <- function(seeds, examine, file) {
       step <<- where
       write(name, where)
     }
-    slow <- function(interrupt) list(outcome = "slow", where = step, detail = "an interrupt ended it")
+    slow <- function(interrupt) {
+      list(outcome = "slow", where = step, detail = "an interrupt ended it", checked = "")
+    }
     at("the model")
     seconds <- system.time(found <- tryCatch(examine(seed, at), interrupt = slow))[["elapsed"]]
-    write(name, found$outcome, found$where, found$detail, seconds)
+    write(name, found$outcome, found$where, found$detail, found$checked, seconds)
   }
 }
 
@@ -84,9 +87,10 @@ seconds_to_hear <- 5
 # until a new process has loaded galvi
 seconds_to_start <- 60
 
-fuzz_row <- function(seed, outcome, where, detail, seconds = NA) {
+fuzz_row <- function(seed, outcome, where, detail, checked = "", seconds = NA) {
   data.frame(
-    seed = as.numeric(seed), outcome = outcome, where = where, detail = detail, seconds = as.numeric(seconds)
+    seed = as.numeric(seed), outcome = outcome, where = where, detail = detail, checked = checked,
+    seconds = as.numeric(seconds)
   )
 }
 
@@ -99,7 +103,7 @@ watch <- function(worker, limit) {
   fresh <- lines[seq_along(lines) > worker$read]
   if (length(fresh)) worker$since <- Sys.time()
   worker$read <- length(lines)
-  rows <- lapply(fresh[lengths(fresh) == 5L], function(parts) do.call(fuzz_row, as.list(parts)))
+  rows <- lapply(fresh[lengths(fresh) == 6L], function(parts) do.call(fuzz_row, as.list(parts)))
   worker$seeds <- setdiff(worker$seeds, vapply(rows, `[[`, 0, "seed"))
   silent <- as.numeric(Sys.time() - worker$since, units = "secs")
   if (!length(worker$seeds)) dismiss(worker)
@@ -109,7 +113,7 @@ watch <- function(worker, limit) {
   if (!length(worker$seeds) || alive && !deaf) return(list(worker = worker, rows = rows))
   if (length(lines)) where <- lines[[length(lines)]][2L]
   fatal <- if (alive) {
-    fuzz_row(worker$seeds[1L], "hang", where, "no answer, nor to an interrupt", silent)
+    fuzz_row(worker$seeds[1L], "hang", where, "no answer, nor to an interrupt", seconds = silent)
   } else {
     words <- utils::tail(readLines(file.path(worker$folder, "stderr"), warn = FALSE), 3L)
     if (!length(lines)) stop("The fuzzer's worker did not start: ", paste(words, collapse = " "))
@@ -122,6 +126,11 @@ watch <- function(worker, limit) {
 }
 
 # ---- what was found ----
+
+# How many models each invariant was checked on
+fuzz_checked <- function(table) {
+  base::table(factor(unlist(strsplit(table$checked, "; ", fixed = TRUE)), names(fuzz_invariants)))
+}
 
 fuzz_failed <- function(table) table[table$outcome %in% fuzz_failures, ]
 
@@ -139,12 +148,14 @@ fuzz_kinds <- function(table) {
   kinds[order(match(kinds$outcome, fuzz_outcomes), -kinds$count), ]
 }
 
-# Counts, then a line per kind of failure and how to see it again.
+# Counts of outcomes and of invariants checked, then a line per kind of failure and how to see it again.
 fuzz_report <- function(table) {
   counts <- table(factor(table$outcome, fuzz_outcomes))
+  checked <- fuzz_checked(table)
   kinds <- fuzz_kinds(fuzz_failed(table))
   c(
-    sprintf("%6d %s", counts, names(counts)), sprintf("%6d models", nrow(table)),
+    sprintf("%6d %s", counts, names(counts)), sprintf("%6d models; of how many was checked whether", nrow(table)),
+    sprintf("%6d %s", checked, names(checked)),
     if (nrow(kinds)) c(
       sprintf("%s: %s %s (%d: seeds %s)", kinds$outcome, kinds$where, kinds$detail, kinds$count, kinds$seeds),
       "One of them again: Rscript tools/fuzz.R --seed <seed>"

@@ -89,6 +89,7 @@ test_that("every registered method refuses an argument that it does not know and
 })
 
 test_that("so does every exported function that takes `...`", {
+  checked <- 0
   for (name in getNamespaceExports("galvi")) {
     f <- getExportedValue("galvi", name)
     if (!is.function(f) || !"..." %in% names(formals(f)) || name %in% c("galvi", "fixef", "ranef", "VarCorr", "scores", "prior_summary", handed_over)) next
@@ -96,7 +97,9 @@ test_that("so does every exported function that takes `...`", {
       galvi_compare = list(dist ~ speed, cars), default_prior = list(dist ~ speed, cars), galvi_family = list("student"), gp = next, list()
     )
     expect_error(do.call(f, c(arguments, list(foo = 3))), "`foo`", class = "galvi_error", label = name)
+    checked <- checked + 1
   }
+  expect_some(checked, "exported functions")
 })
 
 test_that("a misspelt argument without a name is counted", {

@@ -24,6 +24,7 @@ test_that("it meets newton's optimum, climbs, and knows how far it is", {
 })
 
 test_that("bounds are served as well, and wide priors", {
+  checked <- 0
   for_seeds(61:76, function(seed) {
     model <- random_model(turn(seed, c("gp", "columns")), sample(2:40, 1), "binomial_logit",
                           10^runif(1, 1, 4))
@@ -33,7 +34,9 @@ test_that("bounds are served as well, and wide priors", {
     if (fit$converged) expect_close(fit$elbo, best$elbo, 1e-6)
     expect_lte(best$elbo - fit$elbo, 1e-3)
     expect_gte(fit$elbo, max(fit$trace$elbo) - 1e-6)
+    checked <<- checked + fit$converged
   })
+  expect_some(checked, "fits that converged")
 })
 
 test_that("from a cold start it moves in the raw coordinates", {

@@ -441,3 +441,13 @@ test_that("plots have hazard ratios, the baseline and changing effects over time
   curve <- plot(fit, "survival", newdata = veteran[1:2, ], n = 4)
   expect_equal(curve$fit[1:4], unname(predict(fit, veteran[1, ], type = "survival", times = curve$time[1:4])[1, ]))
 })
+
+test_that("the evidence does not depend on whether pieces of equal rows are added up", {
+  d <- transform(lung_data(), o = 1e-9 * sin(seq_along(time)))
+  one <- galvi(survival::Surv(time, event) ~ sex, d, cox(5))
+  # no two rows are alike
+  each <- galvi(survival::Surv(time, event) ~ sex + offset(o), d, cox(5))
+  expect_lt(length(one$model$y), 15)
+  expect_gt(length(each$model$y), 200)
+  expect_equal(one$elbo, each$elbo, tolerance = 1e-7)
+})

@@ -194,3 +194,16 @@ test_that("the log likelihood of new units of responses() is refused by name", {
   new <- data.frame(row.names = 1:2)
   expect_error(rstantools::log_lik(fit, newdata = new), "newdata", class = "galvi_error_argument")
 })
+
+test_that("draws have the offset of their row, that of newdata too", {
+  d <- data.frame(y = rpois(20, 3), e = 1:20)
+  fit <- galvi(y ~ 1 + offset(log(e)), d, poisson(), prior = list(intercept = normal(0, 1e-6)))
+  expect_close(colMeans(posterior_linpred.galvi(fit, ndraws = 5)), log(d$e), 1e-5)
+  expect_close(colMeans(posterior_linpred.galvi(fit, newdata = data.frame(e = c(7, 300)), ndraws = 5)), log(c(7, 300)), 1e-5)
+})
+
+test_that("points are drawn as often as their weights say, to one draw", {
+  set.seed(3)
+  weight <- c(0.5, 0, 0.001, 0.3, 0.199)
+  for (n in c(10, 1000)) expect_lte(max(abs(tabulate(drawn_points(weight, n), 5) - n * weight)), 1)
+})

@@ -131,6 +131,7 @@ test_that("derivatives are those of the value", {
 test_that("closed forms and quadrature agree with integrate()", {
   grid <- expand.grid(mean = c(-5, -1, 0, 0.3, 2), variance = c(0, 1e-8, 1e-4, 0.01, 0.5, 1, 4, 10))
   facts <- likelihood_facts()
+  smooth_types <- character()
   for (type in intersect(scalar_types(facts), facts$type[facts$closed_form])) {
     example <- likelihood_examples[[type]]
     smooth <- probe_expectation_refuses("quadrature", likelihood_spec(type)) == ""
@@ -142,11 +143,13 @@ test_that("closed forms and quadrature agree with integrate()", {
       expect_identical(closed$name, "closed_form")
       expect_close(closed$value, value, tol$expectation)
       if (!smooth) next
+      smooth_types <- union(smooth_types, type)
       numeric <- sweep_at(type, example$y[i], example$size[i], grid$mean, grid$variance,
                           expectation = "quadrature")
       for (part in parts) expect_close(numeric[[part]], closed[[part]], tol$expectation)
     }
   }
+  expect_some(length(smooth_types), "likelihoods with a closed form that quadrature serves, too")
 })
 
 test_that("every likelihood's smoothness is that of its log density, narrow and wide", {
@@ -195,6 +198,7 @@ test_that("closed forms near the optimum of large responses do not cancel", {
 })
 
 test_that("without variance the expectation is the log density", {
+  checked <- c(auto = 0, quadrature = 0)
   for (type in scalar_types()) {
     example <- likelihood_examples[[type]]
     for (expectation in c("auto", "quadrature")) {
@@ -205,10 +209,12 @@ test_that("without variance the expectation is the log density", {
         for (variance in c(0, 1e-14)) {
           ours <- sweep_at(type, example$y[i], example$size[i], 0.4, variance, expectation = expectation)
           expect_close(unlist(ours[parts]), l[c(1, 2, 3, 3, 4, 5)] / c(1, 1, 2, 1, 2, 4))
+          checked[expectation] <- checked[expectation] + 1
         }
       }
     }
   }
+  for (name in names(checked)) expect_some(checked[[name]], paste("likelihoods with expectation", name))
 })
 
 test_that("the precision of a log-concave likelihood's site is never negative, nor anything missing", {
@@ -253,6 +259,7 @@ test_that("the expected gradient in hyperparameters is that of the value", {
   mean <- c(0, 1, 2.5, -0.3, -2)
   variance <- c(0.2, 0, 3, 1e-6, 40)
   weight <- c(1, 2, 0.5, 1, 0.1)
+  checked <- c(closed_form = 0, quadrature = 0)
   for (type in scalar_types()) {
     example <- likelihood_examples[[type]]
     if (length(example$hyper) == 0L) next
@@ -266,9 +273,11 @@ test_that("the expected gradient in hyperparameters is that of the value", {
         # differences of steps of 1e-4 know a slope to 1e4 roundings of the value, which exp(eta) makes large
         rounding <- 1e5 * .Machine$double.eps * abs(value(example$hyper))
         expect_close(sweep(example$hyper)$gradient, numDeriv::grad(value, example$hyper), tol$gradient + rounding)
+        checked[expectation] <- checked[expectation] + 1
       }
     }
   }
+  for (name in names(checked)) expect_some(checked[[name]], paste("gradients with expectation", name))
 })
 
 test_that("what an expectation is, and what it refuses", {

@@ -17,6 +17,7 @@ test_that("facts have an entry per name, and no NA", {
 })
 
 test_that("every kernel has a function with its parameters as arguments", {
+  checked <- 0
   for (type in names(kernel_facts())) {
     facts <- kernel_facts()[[type]]
     if (facts$operation != "") next
@@ -26,7 +27,9 @@ test_that("every kernel has a function with its parameters as arguments", {
     expect_identical("ard" %in% arguments, any(facts$parameters$per_column), info = type)
     expect_identical(sum(facts$parameters$role == "variance"), 1L, info = type)
     expect_true(all(facts$parameters$lower < facts$parameters$upper))
+    checked <- checked + 1
   }
+  expect_some(checked, "kernels")
 })
 
 test_that("a kernel's columns, metric and variances are what its covariances say", {
@@ -72,6 +75,7 @@ test_that("every parameter of a field is an argument of a term, and of no term w
 })
 
 test_that("a transform and its table agree on where it acts", {
+  checked <- 0
   for (i in seq_len(nrow(transform_facts()))) {
     t <- transform_facts()[i, ]
     if (t$relative) next
@@ -85,7 +89,9 @@ test_that("a transform and its table agree on where it acts", {
       hyper$value <- end
       expect_error(check_values(hyper, 1L, "start"), class = "galvi_error_argument", info = t$name)
     }
+    checked <- checked + 1
   }
+  expect_some(checked, "transforms")
 })
 
 test_that("a prior's centre is that of its density, whatever it is a prior of", {

@@ -148,3 +148,17 @@ test_that("starts keep thresholds in order, by name or from a fit", {
   held <- cumulative(thresholds = fixed(c(0, 1)))
   expect_equal(unname(hyper(both, held)), c(0, 1))
 })
+
+test_that("the dispersion of tweedie() starts at half of that of its response, in all units", {
+  # power 1.5: sums of a Poisson number of exponential variables
+  set.seed(6)
+  dispersion <- 2
+  mean <- 3
+  n <- 1e5
+  y <- rgamma(n, rpois(n, 2 * sqrt(mean) / dispersion), scale = dispersion * sqrt(mean) / 2)
+  for (unit in c(1, 40)) {
+    # half, for the rest is of the predictor; variance = dispersion mean^1.5; a variance of 1e5 rows is known to 1 %
+    found <- tweedie_start(unit * y, rep(1, n))$start
+    expect_equal(found, dispersion * sqrt(unit) / 2, tolerance = 0.03)
+  }
+})

@@ -118,3 +118,9 @@ test_that("a family with parameters can be given another link or more parameters
   expect_equal(galvi_family(categorical("a"))$options$refcat, "a")
   expect_equal(galvi_family("categorical", refcat = 2)$options$refcat, "2")
 })
+
+test_that("geometric() is R's geometric distribution", {
+  d <- data.frame(y = c(0, 1, 2, 5, 9))
+  fit <- galvi(y ~ 1, d, geometric(), prior = list(intercept = normal(log(2), 1e-6)))
+  expect_equal(unname(predict(fit, d, type = "density")), dgeom(d$y, 1 / 3, log = TRUE), tolerance = 1e-5)
+})

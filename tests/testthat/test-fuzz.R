@@ -73,13 +73,14 @@ test_that("what hangs, is slow or crashes is told apart, and the other seeds go 
     "  if (seed == 2) suspendInterrupts(repeat {})",
     "  if (seed == 3) repeat {}",
     "  if (seed == 4) quit(status = 3)",
-    "  list(outcome = \"ok\", where = \"\", detail = \"\")",
+    "  list(outcome = \"ok\", where = \"\", detail = \"\", checked = \"terms add up\")",
     "}"
   ), script)
   table <- fuzz(1:5, limit = 2, examiner = "trouble", sources = script)
   expect_identical(table$outcome, c("ok", "hang", "slow", "crash", "ok"))
   expect_identical(table$where[2:4], rep("the trouble", 3))
   expect_match(fuzz_report(table), "^ +5 models", all = FALSE)
+  expect_match(fuzz_report(table), "^ +2 terms add up", all = FALSE)
 })
 
 test_that("200 random models are fitted or refused, and what they say is true", {
@@ -88,4 +89,6 @@ test_that("200 random models are fitted or refused, and what they say is true", 
   # 46: a mesh of thousands of nodes and a log-logistic shape that runs to the end of its range, 47 s
   table <- fuzz(c(1:45, 47:201), limit = 60)
   expect(nrow(fuzz_failed(table)) == 0, paste(fuzz_report(table), collapse = "\n"))
+  checked <- fuzz_checked(table)
+  for (name in names(checked)) expect_some(checked[[name]], paste("models where", name))
 })

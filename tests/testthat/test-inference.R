@@ -78,6 +78,7 @@ test_that("noise-free observations are interpolated", {
 })
 
 test_that("the posterior is that of its sites, and the certificate is the formula's", {
+  checked <- 0
   for_seeds(231:242, function(seed) {
     model <- random_model(turn(seed, c("gp", "sum", "columns")), sample(2:40, 1),
                           turn(seed, inexact_likelihoods), 10^runif(1, -2, 2))
@@ -92,11 +93,14 @@ test_that("the posterior is that of its sites, and the certificate is the formul
       # the dual's gap may be the smaller one
       if (method == "dual") expect_lte(fit$gap, gap + 1e-9) else expect_close(fit$gap, gap, 1e-9)
       if (fit$converged) expect_lte(gap, 1e-6 + 1e-9)
+      checked <<- checked + 1
     }
   })
+  expect_some(checked, "methods with sites")
 })
 
 test_that("a posterior of a short latent vector is what its rows show, with its certificate", {
+  checked <- 0
   for_seeds(231:242, function(seed) {
     model <- random_model("columns", sample(2:40, 1), turn(seed, inexact_likelihoods), 10^runif(1, -2, 2))
     for (method in Filter(is_global_method(model), applicable_methods(model))) {
@@ -109,8 +113,10 @@ test_that("a posterior of a short latent vector is what its rows show, with its 
       expect_close(fit$b[, 1], fit$alpha[, 1] + fit$lambda[, 1] * (at$W %*% at$m), 1e-8)
       expect_close(fit$gap, at$gap, 1e-8)
       if (fit$converged) expect_lte(at$gap, 1e-6 + 1e-9)
+      checked <<- checked + 1
     }
   })
+  expect_some(checked, "methods of sums")
 })
 
 test_that("tight optima satisfy alpha = dE/dm and lambda = -2 dE/dv", {

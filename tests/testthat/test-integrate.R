@@ -107,6 +107,17 @@ test_that("the interpolated density has the values it is from, and a skew densit
   expect_equal(posterior$log_evidence, m * (lgamma(shape) + shape - (shape - 0.5) * log(shape)), tolerance = 0.01)
 })
 
+test_that("a posterior that falls faster on one side has sides of the lengths of its two normals", {
+  sds <- c(0.35, 2.5)
+  fall <- function(z) sum((z / ifelse(z < 0, sds[1], sds[2]))^2) / 2
+  posterior <- probe_integrate(2, "grid", fall)
+  expect_equal(posterior$below, rep(sds[1], 2))
+  expect_equal(posterior$above, rep(sds[2], 2))
+  # the mean of halves of two normal densities; steps across the kink in the middle are of first order
+  at <- ifelse(posterior$z < 0, sds[1], sds[2]) * posterior$z
+  expect_equal(colSums(posterior$weight * at), rep(sqrt(2 / pi) * diff(sds), 2), tolerance = 0.1)
+})
+
 test_that("points without a posterior are left out, and a side of which nothing is known has length one", {
   fall <- function(z) if (z[1] > 0.5) NA_real_ else sum(z^2) / 2
   for (design in c("grid", "ccd")) {

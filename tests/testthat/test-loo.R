@@ -296,3 +296,13 @@ test_that("waic() has the variance that hyperparameters cause, however they are 
   expect_gt(p(learned) - of_eta, 0.5)
   expect_lt(abs(p(learned) - p(galvi(dist ~ speed, cars, hyper = "integrate"))), 0.3)
 })
+
+test_that("standard errors of sums are those of rows that repeat by their weights", {
+  fit <- galvi(dist ~ speed, cars, hyper = "fixed")
+  found <- loo.galvi(fit)
+  expect_equal(found$estimates[, "SE"], sqrt(50) * apply(found$pointwise, 2, sd))
+  x <- rnorm(6)
+  times <- c(1, 3, 2, 0, 1, 4)
+  # a row of weight w has the sum of w rows
+  expect_equal(standard_error_of_sum(x * times, times), sqrt(11) * sd(rep(x, times)))
+})

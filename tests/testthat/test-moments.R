@@ -44,3 +44,21 @@ test_that("distinct rows do not depend on the order of the rows", {
   expect_identical(nrow(unique(x[w > 0, ])), nrow(one$x))
   expect_identical(sum(one$weights), sum(w))
 })
+
+test_that("quantiles of values of equal weight are those of Hazen, and do not depend on the direction of the axis", {
+  set.seed(4)
+  probs <- c(0.02, 0.1, 0.33, 0.5, 0.9)
+  x <- rbind(rnorm(7), rexp(7))
+  hazen <- t(apply(x, 1L, stats::quantile, probs, type = 5L, names = FALSE))
+  expect_close(weighted_quantiles(x, rep(0.2, 7), probs), hazen)
+  w <- rexp(7)
+  expect_close(weighted_quantiles(-x, w, 1 - probs), -weighted_quantiles(x, w, probs))
+})
+
+test_that("the median distance of many rows is nearly that of all", {
+  set.seed(5)
+  for (x in list(cbind(rnorm(2000), runif(2000)), cbind(rexp(2000)))) {
+    # 500 rows evenly from all: the median of 1e5 distances of independent rows is known to 1 %
+    expect_equal(median_distance(x, rep(1, 2000)), median(dist(x)), tolerance = 0.02)
+  }
+})

@@ -74,6 +74,7 @@ test_that("the same prior by every name that it has gives the same estimate", {
 })
 
 test_that("every positive parameter of every family takes a prior by its name, and by that of its predictor", {
+  checked <- 0
   for (name in names(family_types)) {
     type <- family_type(list(family = name))
     positive <- Filter(function(parameter) identical(parameter$add, add_positive), type$parameters)
@@ -93,9 +94,11 @@ test_that("every positive parameter of every family takes a prior by its name, a
         held <- galvi_model(design, prior = stats::setNames(list(1.5), key))$hyper
         expect_identical(held$learned[at], FALSE)
         expect_identical(held$value[at], if (root) 1.5^2 else 1.5)
+        checked <- checked + 1
       }
     }
   }
+  expect_some(checked, "positive parameters")
 })
 
 test_that("pc() is taken for a sigma and a scale, as a prior of a standard deviation", {

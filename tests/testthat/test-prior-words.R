@@ -168,3 +168,27 @@ test_that("sample_prior = \"only\" gives the prior: coefficients, groups, heavy 
   expect_error(galvi(mpg ~ wt, d, prior = normal(0, Inf), sample_prior = "only"), "wt.*flat", class = "galvi_error_prior")
   expect_error(galvi(mpg ~ wt, d, sample_prior = "yes"), "sample_prior", class = "galvi_error_argument")
 })
+
+test_that("draws of heavy-tailed priors, normal with a drawn sd, have their distributions", {
+  set.seed(8)
+  n <- 20000
+  drawn <- function(prior) rnorm(n) * mixing_sds(prior, n)
+  p <- list(
+    ks.test(drawn(student_t(5, 0, 2)) / 2, "pt", 5), ks.test(drawn(cauchy(0, 2)) / 2, "pcauchy"),
+    ks.test(drawn(prior_of_text("logistic(0, 2)", "prior")) / 2, "plogis"),
+    ks.test(abs(drawn(double_exponential(0, 2))) / 2, "pexp")
+  )
+  for (one in p) expect_gt(one$p.value, 0.001)
+})
+
+test_that("densities of priors of coefficients are those of their distribution functions", {
+  text <- c("normal(0.5, 2)", "student_t(5, 0.5, 2)", "cauchy(0.5, 2)", "double_exponential(0.5, 2)", "logistic(0.5, 2)")
+  for (one in text) {
+    prior <- prior_of_text(one, "prior")
+    density <- function(x) exp(log_prior_density(prior, x))
+    # standardised; location 0.5 and scale 2
+    standard <- switch(prior$type, normal = pnorm, student_t = function(z) pt(z, 5), cauchy = pcauchy,
+      logistic = plogis, double_exponential = function(z) 1 - exp(-z) / 2)
+    expect_equal(integrate(density, 0.5, 3.5)$value, standard(1.5) - 0.5, tolerance = 1e-7, label = one)
+  }
+})

@@ -123,3 +123,17 @@ test_that("loo_R2() is that of the residuals of lm() without each row", {
     class = "galvi_error_argument"
   )
 })
+
+test_that("the residual variance of counts is at their mean over the groups", {
+  set.seed(3)
+  d <- data.frame(x = rnorm(40), g = gl(8, 5))
+  d$y <- rpois(40, exp(d$x))
+  fit <- galvi(y ~ x + (1 | g), d, poisson(), hyper = "fixed")
+  eta <- rnorm(2000, 0.4, 0.3)
+  # the mean of exp(eta + u) with u of variance 0.8, by which log y has the variance log(1 + 1 / mean)
+  mean <- integrate(function(u) vapply(u, function(u) mean(exp(eta + u)), 0) * dnorm(u, 0, sqrt(0.8)), -8, 8)$value
+  expect_equal(observation_variance(fit, eta, 0.8), log1p(1 / mean), tolerance = 1e-6)
+  share <- galvi(am ~ wt, mtcars, binomial("cloglog"), hyper = "fixed")
+  # of a standard Gumbel variable
+  expect_equal(observation_variance(share, 0, 0), pi^2 / 6)
+})

@@ -39,6 +39,25 @@ expect_same_fit <- function(fit, reference) {
   expect_identical(nobs(fit), nobs(reference))
 }
 
+test_that("the sample has the least and the largest value of every column, and every level", {
+  d <- source_table()
+  # one row each, of which a share of a half would lose some
+  d$x[seq(5, by = 9001, length.out = 2)] <- c(-70, 70)
+  d$z[seq(77, by = 9001, length.out = 2)] <- c(60, -60)
+  d$g[30001] <- "rare"
+  sample <- galvi_design(y ~ x + z + g, row_source(as_function(d)), binomial())$data
+  expect_lt(nrow(sample), nrow(d))
+  for (name in c("x", "z")) expect_identical(range(sample[[name]]), range(d[[name]]))
+  expect_setequal(as.character(sample$g), unique(d$g))
+})
+
+test_that("a subset that is NA leaves rows out, though their columns are complete", {
+  d <- source_table()
+  read <- held_fit(as_function(d), y ~ x, subset = match(g, "u") > 0)
+  expect_identical(nobs(read), sum(d$g == "u"))
+  expect_same_fit(read, held_fit(d, y ~ x, subset = match(g, "u") > 0))
+})
+
 test_that("a table of more rows than the sample gives the data frame's fit, to the last bit", {
   d <- source_table()
   for (method in c("fixed_point", "incremental")) {

@@ -109,9 +109,7 @@ test_that("every algorithm finds the same posterior", {
   formula <- count ~ g + gp(t, by = g, share = fixed(known), kernel = matern32(lengthscale = 1.5))
   reference <- NULL
   for (method in c("newton", "natural_gradient", "fixed_point", "coordinate_ascent", "dual", "ep")) {
-    fits <- tryCatch(shared_both_ways(formula, d, "poisson", hyper = "fixed", method = method),
-      galvi_error_method = identity)
-    if (inherits(fits, "error")) next
+    fits <- shared_both_ways(formula, d, "poisson", hyper = "fixed", method = method)
     expect_close(fits$chain$elbo, fits$dense$elbo, 1e-6)
     expect_close(fits$chain$posterior$mean, fits$dense$posterior$mean, 1e-4)
     expect_close(fits$chain$posterior$variance, fits$dense$posterior$variance, 1e-4)

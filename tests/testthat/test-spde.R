@@ -295,3 +295,27 @@ test_that("pictures show field, sd and mesh", {
   calls <- drawn(galvi_mesh(case$data[c("x", "y")], 0.3), points = case$data[c("x", "y")])
   expect_gt(length(calls_of(calls, "C_segments")), 0L)
 })
+
+test_that("larger triangles around the data hardly change the field's variance there", {
+  set.seed(9)
+  at <- cbind(runif(80), runif(80))
+  h <- 0.1
+  # the same lattice, with triangles of one size outside, too
+  levels <- function(step) stretched_levels(0, 1, step, 0.8)
+  regular <- function(step) {
+    all <- levels(step)
+    inside <- all[all > -1e-9 & all < 1 + 1e-9]
+    # rows are shifted alternately
+    beyond <- diff(inside)[1L] * seq_len(10 + sum(all < -1e-9) %% 2)
+    c(-rev(beyond), inside, 1 + beyond)
+  }
+  variances <- function(levels) {
+    mesh <- lattice_mesh(levels(h), levels(h * sqrt(3) / 2))
+    found <- locate_in_mesh(mesh, at)
+    A <- matrix(0, nrow(at), nrow(mesh$nodes))
+    for (k in 1:3) A[cbind(seq_len(nrow(at)), found$node[, k])] <- found$weight[, k]
+    rowSums((A %*% solve(spde_precision(mesh, 0.8, 1))) * A)
+  }
+  # the error of linear elements with edges of an eighth of the range is 6 % (?galvi_mesh)
+  expect_lt(max(abs(variances(levels) / variances(regular) - 1)), 0.02)
+})
