@@ -128,10 +128,11 @@ std::optional<Point> point_at(LatentGaussianModel& model, const Sites& sites) {
 std::optional<Point> first_point(LatentGaussianModel& model, const std::optional<Sites>& start) {
   if (start)
     if (auto point = point_at(model, *start)) return point;
-  constexpr double nats = 0.1;
-  constexpr int most = 100;
+  InferenceControl rough;
+  rough.tol = 0.1;  // nats
+  rough.max_iterations = 100;
   Trace aside(model.context());
-  return point_at(model, natural_gradient(model, std::nullopt, {nats, most, {}}, aside).posterior.sites);
+  return point_at(model, natural_gradient(model, std::nullopt, rough, aside).posterior.sites);
 }
 
 }  // namespace
