@@ -24,6 +24,16 @@ const SampledFunction& samples_of(const StandardFunction& f) {
   return *entry;
 }
 
+// Where a function's scale is small relative to the Gaussian, high derivatives are large and cancel. Stein's identity
+// gives their means from that of l^(from): with t = (x - mean) / sd, E l^(k + 1) = E l^(k) t / sd, E l^(k + 2) = E
+// l^(k) (t^2 - 1) / v and so on.   l: at a node, those above `from` are replaced
+void by_stein(int from, double t, double sd, double variance, double l[5]) {
+  const double low = l[from];
+  l[from + 1] = low * t / sd;
+  l[from + 2] = low * (t * t - 1.0) / variance;
+  if (from == 1) l[4] = low * t * (t * t - 3.0) / (variance * sd);
+}
+
 void from_rule(const StandardFunction& f, double mean, double variance, double l[5]) {
   thread_local GaussianRule rule;
   rule.place(mean, variance, f.smoothness());
@@ -33,11 +43,7 @@ void from_rule(const StandardFunction& f, double mean, double variance, double l
   for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
     double at_node[5];
     f.derivatives(rule.nodes()[j], at_node);
-    if (wide) {  // Stein's identity, as in evaluate_point()
-      const double t = (rule.nodes()[j] - mean) / sd;
-      at_node[3] = at_node[2] * t / sd;
-      at_node[4] = at_node[2] * (t * t - 1.0) / variance;
-    }
+    if (wide) by_stein(2, (rule.nodes()[j] - mean) / sd, sd, variance, at_node);
     for (int k = 0; k < 5; ++k) l[k] += rule.weights()[j] * at_node[k];
   }
 }
@@ -58,9 +64,7 @@ void Quadrature::evaluate_point(const Likelihood& likelihood, const Datum& datum
   thread_local GaussianRule rule;
   const Smoothness smoothness = likelihood.smoothness(datum);
   rule.place(mean, variance, smoothness);
-  // Where the function's scale is small relative to the Gaussian, high derivatives are large and cancel.
-  // Stein's identity gives them from lower ones: with t = (x - mean) / sd, E l^(k + 1) = E l^(k) t / sd, E
-  // l^(k + 2) = E l^(k) (t^2 - 1) / v and so on. E l'' itself stays a sum with one sign where l is concave.
+  // E l'' itself stays a sum with one sign where l is concave.
   const double sd = std::sqrt(variance), off = std::fabs(mean - smoothness.centre) - smoothness.spread;
   const bool narrow = sd > least_stein_sd * smoothness.width && off < most_stein_distance * sd;
   const bool concave = likelihood.log_concave();
@@ -69,14 +73,7 @@ void Quadrature::evaluate_point(const Likelihood& likelihood, const Datum& datum
     const double node = rule.nodes()[j];
     double at_node[5];
     likelihood.derivatives(datum, node, at_node);
-    if (narrow) {
-      const double t = (node - mean) / sd;
-      const double *low = at_node + (concave ? 2 : 1), once = *low * t / sd,
-                   twice = *low * (t * t - 1.0) / variance;
-      at_node[concave ? 3 : 2] = once;
-      at_node[concave ? 4 : 3] = twice;
-      if (!concave) at_node[4] = *low * t * (t * t - 3.0) / (variance * sd);
-    }
+    if (narrow) by_stein(concave ? 2 : 1, (node - mean) / sd, sd, variance, at_node);
     for (int k = 0; k < 5; ++k) l[k] += rule.weights()[j] * at_node[k];
   }
   out = {l[0], l[1], 0.5 * l[2], l[2], 0.5 * l[3], 0.25 * l[4]};
