@@ -142,8 +142,8 @@
 #' `fit$posterior` of decisions. Thresholds are coefficients, named by the levels they separate, such as `low|medium`:
 #' [coef()][coef.galvi] and `vcov()` have them. In `prior` the entry `intercept`, or the name of one of them, is their
 #' prior where all predictors are zero; `"cs(x)"` is that of the coefficients of x at all thresholds and `"x[1]"` of one.
-#' As the thresholds have default priors here, the evidence is not comparable with that of a fit without `cs()`: compare
-#' such fits by [loo()][loo.galvi]. `predict()` has the types `"response"`, `"prob"`, `"class"`, `"density"`, and
+#' As the thresholds are coefficients here, with flat priors unless typed, the evidence is not comparable with that of a
+#' fit without `cs()`: compare such fits by [loo()][loo.galvi]. `predict()` has the types `"response"`, `"prob"`, `"class"`, `"density"`, and
 #' `"link"`, which is `eta_k - threshold_k`. Probabilities average over the joint posterior of all thresholds by 1,024
 #' evenly spread points, the same each time, with errors of about 1e-4.
 #'

@@ -171,7 +171,7 @@ anova.galvi <- function(object, ...) {
   evidence <- vapply(fits, function(fit) fit$elbo, 0)
   best <- if (all(is.na(total))) which.max(evidence) else which.max(total)
   difference <- lapply(elpd, function(rows) rows - elpd[[best]])
-  # thresholds are coefficients with priors under cs(), and flat elsewhere
+  # thresholds are coefficients under cs(), and hyperparameters elsewhere
   stages <- vapply(fits, inherits, NA, "galvi_stages")
   alike <- stages == stages[best]
   table <- data.frame(
@@ -189,7 +189,7 @@ anova.galvi <- function(object, ...) {
     heading = c("Evidence bounds and leave-one-out predictive densities\n", paste0(
       format(names(fits)), ": ", formulas, ", ", vapply(fits, family_label, ""),
       ifelse(seq_along(fits) == length(fits), "\n", "")
-    ), if (!all(alike)) "Only under cs() have thresholds priors: the evidence of the two kinds is not comparable.\n")
+    ), if (!all(alike)) "Only under cs() are thresholds averaged over: the evidence of the two kinds is not comparable.\n")
   )
 }
 

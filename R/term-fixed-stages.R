@@ -35,7 +35,8 @@ stage_columns <- function(terms, frame, contrasts) {
   )
 }
 
-#' The prior that is typed for a threshold, NULL where it is open
+#' The prior of a threshold: the one that is typed, else flat, as of thresholds without cs(); where predictors are zero
+#' may be far from the data
 #' @noRd
 threshold_prior <- function(column, typed) {
   if ("at_means" %in% names(typed)) {
@@ -50,5 +51,5 @@ threshold_prior <- function(column, typed) {
       "horseshoe() is a prior of slopes, which it shrinks to zero: give thresholds normal() or student_t()."
     ))
   }
-  if (!isTRUE(attr(prior, "open"))) prior
+  if (is.null(prior) || isTRUE(attr(prior, "open"))) normal(0, Inf) else prior
 }

@@ -85,12 +85,12 @@ test_that("the bound is that of the decisions with the same priors", {
     expect_close(unname(coef(fit)), unname(c(-1, -1, -1, 1, 1, 1) * coef(hand)), 1e-5)
     expect_close(unname(sqrt(diag(vcov(fit)))), unname(sqrt(diag(vcov(hand)))), 1e-5)
   }
-  # default priors, a factor, shared terms, groups and smooths
+  # default priors, which are flat for thresholds; a factor, shared terms, groups and smooths
   for (right in list(quote(z + cs(x + f)), quote(z + cs(x) + (1 | g)), quote(s(z) + cs(x)), quote(f + cs(x:z)),
     quote(offset(z) + cs(x)))) {
     formula <- as.formula(call("~", quote(y), right))
     text <- sub("cs\\((.*?)\\)", "stage:(\\1)", deparse1(right))
-    hand <- galvi(as.formula(paste("on ~ 0 + stage +", text)), d, binomial())
+    hand <- galvi(as.formula(paste("on ~ 0 + stage +", text)), d, binomial(), prior = list(stage = normal(0, Inf)))
     expect_close(galvi(formula, rows, cratio())$elbo, hand$elbo, 1e-6)
   }
 })
@@ -233,6 +233,19 @@ test_that("methods speak of rows of the data", {
   expect_output(print(summary(fit)), "149 observations (1 left out", fixed = TRUE)
 })
 
+test_that("estimates do not depend on where a variable is zero", {
+  there <- transform(rows, x = x + 1000)
+  for (given in list(normal(0, 2), normal(0, Inf))) {
+    fit <- function(data) galvi(y ~ z + cs(x), data, sratio(), prior = given, control = factorised)
+    here <- fit(rows)
+    moved <- fit(there)
+    slopes <- c("z", sprintf("x[%d]", 1:3))
+    # digits that the columns lose at 1000 sds from zero
+    expect_close(coef(moved)[slopes], coef(here)[slopes], 1e-3)
+    expect_close(diag(vcov(moved))[slopes], diag(vcov(here))[slopes], 1e-3)
+  }
+})
+
 test_that("loo() and kfold() leave out rows with all of their decisions", {
   skip_if_not_installed("loo")
   for (formula in list(y ~ z + cs(x), y ~ cs(x) + (1 | g))) {
@@ -252,7 +265,7 @@ test_that("loo() and kfold() leave out rows with all of their decisions", {
   }
   same <- update(fit, . ~ z + x)
   expect_no_warning(loo::loo_compare(loo::loo(fit), loo::loo(same)))
-  # thresholds have priors in one of them
+  # thresholds are integrated over in one of them, and estimated in the other
   comparison <- anova(fit, same)
   expect_identical(unname(is.na(comparison$evidence_diff)), comparison$elpd_diff != 0)
   expect_output(print(comparison), "evidence of the two kinds is not comparable")
