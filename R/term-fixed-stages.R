@@ -5,7 +5,7 @@
 #' Which columns of fixed effects are thresholds?
 #' @noRd
 are_thresholds <- function(spec) {
-  c("", attr(spec$terms, "term.labels"))[spec$assign + 1L] == stage_names[["stage"]]
+  match(stage_names[["stage"]], attr(spec$terms, "term.labels"), nomatch = -1L) == spec$assign
 }
 
 #' Columns of thresholds, of shared and of category-specific effects, as fixed_matrix() returns them
@@ -52,4 +52,30 @@ threshold_prior <- function(column, typed) {
     ))
   }
   if (is.null(prior) || isTRUE(attr(prior, "open"))) normal(0, Inf) else prior
+}
+
+#' The coding of columns beside thresholds: the default prior of slopes depends on how columns vary among the rows of one
+#' threshold, not on where they are zero
+#' @noRd
+coding_of_stages <- function(W, typed, spec, context) {
+  check_scales(W, spec, context)
+  thresholds <- are_thresholds(spec)
+  open <- !thresholds & vapply(typed, is.null, NA)
+  at <- -W[, thresholds, drop = FALSE]
+  counted <- at * as.numeric(context$weights)
+  means <- crossprod(counted, W) / unit_if_zero(colSums(counted))
+  means[, thresholds] <- 0
+  X <- W - at %*% means
+  # a column that is constant at a threshold leaves rounding
+  X[abs(X) <= 1e-12 * abs(W)] <- 0
+  coding <- column_coding(
+    X, open, logical(ncol(W)), "none", context$centre, context$spread, context$weights, context$threads
+  )
+  if (is.null(coding)) return(NULL)
+  # flat thresholds may belong to the means: with 1e6 for x no digits are lost
+  flat <- vapply(typed[thresholds], is_flat, NA)
+  shift <- ifelse(flat, 1, 0) * means %*% coding$B
+  coding$B[thresholds, ] <- coding$B[thresholds, ] + shift
+  coding$A[thresholds, ] <- coding$A[thresholds, ] + shift
+  coding
 }

@@ -145,6 +145,7 @@ typed_priors <- function(spec, context) {
 #' @noRd
 fixed_coding <- function(W, typed, spec, context) {
   if (!is.null(context$responses)) return(coding_of_responses(W, typed, spec, context))
+  if (any(are_thresholds(spec))) return(coding_of_stages(W, typed, spec, context))
   intercept <- spec$assign == 0L
   open <- !intercept & vapply(typed, is.null, NA)
   of_intercept <- typed[which(intercept)]

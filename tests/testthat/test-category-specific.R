@@ -85,13 +85,28 @@ test_that("the bound is that of the decisions with the same priors", {
     expect_close(unname(coef(fit)), unname(c(-1, -1, -1, 1, 1, 1) * coef(hand)), 1e-5)
     expect_close(unname(sqrt(diag(vcov(fit)))), unname(sqrt(diag(vcov(hand)))), 1e-5)
   }
-  # default priors, which are flat for thresholds; a factor, shared terms, groups and smooths
-  for (right in list(quote(z + cs(x + f)), quote(z + cs(x) + (1 | g)), quote(s(z) + cs(x)), quote(f + cs(x:z)),
-    quote(offset(z) + cs(x)))) {
-    formula <- as.formula(call("~", quote(y), right))
-    text <- sub("cs\\((.*?)\\)", "stage:(\\1)", deparse1(right))
-    hand <- galvi(as.formula(paste("on ~ 0 + stage +", text)), d, binomial(), prior = list(stage = normal(0, Inf)))
-    expect_close(galvi(formula, rows, cratio())$elbo, hand$elbo, 1e-6)
+})
+
+# Columns without their means among the rows of each threshold.
+within_stages <- function(X, stage) X - apply(X, 2L, function(x) ave(x, stage))
+
+test_that("default priors are those of columns without their means at each threshold", {
+  d <- by_hand(rows)
+  # thresholds are flat and take up the means; a factor, shared terms, groups, smooths and offsets
+  for (case in list(
+    list(y ~ z + cs(x + f), ~ z, ~ x + f, NULL), list(y ~ z + cs(x) + (1 | g), ~ z, ~ x, quote((1 | g))),
+    list(y ~ s(z) + cs(x), ~ 1, ~ x, quote(s(z))), list(y ~ f + cs(x:z), ~ f, ~ x:z, NULL),
+    list(y ~ offset(z) + cs(x), ~ 1, ~ x, quote(offset(z)))
+  )) {
+    shared <- model.matrix(case[[2L]], d)[, -1, drop = FALSE]
+    specific <- model.matrix(case[[3L]], d)[, -1, drop = FALSE]
+    at <- outer(as.integer(d$stage), 1:3, `==`)
+    X <- do.call(cbind, c(list(shared), lapply(seq_len(ncol(specific)), function(j) specific[, j] * at)))
+    d$X <- within_stages(X, d$stage)
+    right <- call("+", quote(0 + stage + X), case[[4L]])
+    if (is.null(case[[4L]])) right <- right[[2L]]
+    hand <- galvi(as.formula(call("~", quote(on), right)), d, binomial(), prior = list(stage = normal(0, Inf)))
+    expect_close(galvi(case[[1L]], rows, cratio())$elbo, hand$elbo, 1e-6)
   }
 })
 
@@ -235,7 +250,7 @@ test_that("methods speak of rows of the data", {
 
 test_that("estimates do not depend on where a variable is zero", {
   there <- transform(rows, x = x + 1000)
-  for (given in list(normal(0, 2), normal(0, Inf))) {
+  for (given in list(NULL, normal(0, 2), normal(0, Inf))) {
     fit <- function(data) galvi(y ~ z + cs(x), data, sratio(), prior = given, control = factorised)
     here <- fit(rows)
     moved <- fit(there)
