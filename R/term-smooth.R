@@ -181,11 +181,12 @@ smooth_bases <- function(bs, call, env) {
       deparse_one(call), describe(bs)))
   }
   for (one in bs) {
-    method <- sprintf("smooth.construct.%s.smooth.spec", one)
-    if (exists(method, asNamespace("mgcv"), mode = "function") || exists(method, env, mode = "function")) next
-    known <- grep("^smooth\\.construct\\.[a-z0-9]+\\.smooth\\.spec$", ls(asNamespace("mgcv")), value = TRUE)
-    known <- setdiff(sub("^smooth\\.construct\\.([a-z0-9]+)\\..*", "\\1", known),
-      c("tensor", "tensor0", "t2", "sf", "sw"))
+    class <- paste0(one, ".smooth.spec")
+    if (!is.null(utils::getS3method("smooth.construct", class, TRUE, environment(mgcv::smooth.construct)))) next
+    if (exists(paste0("smooth.construct.", class), env, mode = "function")) next
+    pattern <- "^smooth\\.construct\\.([a-z0-9]+)\\.smooth\\.spec$"
+    exported <- sort(grep(pattern, getNamespaceExports("mgcv"), value = TRUE))
+    known <- setdiff(sub(pattern, "\\1", exported), c("tensor", "tensor0", "t2", "sf", "sw"))
     stop_galvi("argument", sprintf("`%s`: there is no basis `bs = \"%s\"`. Those of mgcv are %s.", deparse_one(call),
       one, quote_names(known, "\"", 30L)))
   }
