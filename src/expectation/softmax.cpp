@@ -101,8 +101,8 @@ void SoftmaxExpectation::evaluate_row(const Likelihood& likelihood, const Datum&
   const Softmax classes = *likelihood.softmax();
   const Index K = classes.latents(), C = classes.classes;
   const double n = trials_of(datum);
-  thread_local SoftmaxLattice lattice;
-  thread_local Sums sums;
+  SoftmaxLattice lattice;
+  Sums sums;
   lattice.place(classes, mean, variance, false);
   sums.take(lattice, order);
 
@@ -144,8 +144,8 @@ void SoftmaxExpectation::evaluate_row(const Likelihood& likelihood, const Datum&
 }
 
 void softmax_moments(const double* mean, const double* variance, VectorRef probability, MatrixRef curvature) {
-  thread_local SoftmaxLattice lattice;
-  thread_local Sums sums;
+  SoftmaxLattice lattice;
+  Sums sums;
   lattice.place({probability.size(), -1}, mean, variance, false);
   sums.take(lattice, 2);
   probability = sums.chosen;
