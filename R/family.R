@@ -492,8 +492,8 @@ refuse_link <- function(name, link, links) {
 #'   family = negbinomial())
 #' coef(fit)
 #'
-#' # excess zeros and overdispersion, each with predictors of its own
-#' fit <- galvi(list(count ~ spray, shape ~ spray, zi ~ 1), data = InsectSprays,
+#' # excess zeros, and overdispersion with a predictor of its own
+#' fit <- galvi(list(Days ~ Age, shape ~ Sex, zi ~ 1), data = MASS::quine,
 #'   family = zero_inflated(negbinomial()))
 #' coef(fit)
 #'

@@ -267,4 +267,5 @@ as_linear <- function(expr, count) {
   list(slopes = unname(slopes), constant = eval(expr, zero, hypothesis_functions()))
 }
 
-hypothesis_functions <- function() environment(stats::qnorm)
+# Functions of base and stats; `stats` may be detached, so the search path does not say where they are.
+hypothesis_functions <- function() environment(stats::plogis)

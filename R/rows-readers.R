@@ -107,7 +107,9 @@ open_query <- function(con, table, columns, rows) {
 
 # Row sources of files: Parquet by package nanoparquet, and CSV.
 
-#' Parquet files by package nanoparquet, which reads whole files
+#' Parquet files by package nanoparquet
+#'
+#' It exports no reader of row groups, so that one file at a time is in memory.
 #' @noRd
 parquet_source <- function(paths) {
   tables <- function(columns) {

@@ -180,13 +180,15 @@ smooth_bases <- function(bs, call, env) {
     stop_galvi("argument", sprintf("`%s`: `bs` must be the name of a basis, such as \"cr\", not %s.",
       deparse_one(call), describe(bs)))
   }
+  # where mgcv dispatches: some versions do not register all their methods
+  of_mgcv <- environment(mgcv::smooth.construct)
   for (one in bs) {
     class <- paste0(one, ".smooth.spec")
-    if (!is.null(utils::getS3method("smooth.construct", class, TRUE, environment(mgcv::smooth.construct)))) next
-    if (exists(paste0("smooth.construct.", class), env, mode = "function")) next
-    pattern <- "^smooth\\.construct\\.([a-z0-9]+)\\.smooth\\.spec$"
-    exported <- sort(grep(pattern, getNamespaceExports("mgcv"), value = TRUE))
-    known <- setdiff(sub(pattern, "\\1", exported), c("tensor", "tensor0", "t2", "sf", "sw"))
+    method <- utils::getS3method("smooth.construct", class, optional = TRUE, envir = of_mgcv)
+    if (!is.null(method) || exists(paste0("smooth.construct.", class), env, mode = "function")) next
+    known <- as.character(utils::.S3methods("smooth.construct", envir = of_mgcv))
+    known <- setdiff(sub("^smooth\\.construct\\.(.*)\\.smooth\\.spec$", "\\1", known),
+      c("tensor", "tensor0", "t2", "sf", "sw"))
     stop_galvi("argument", sprintf("`%s`: there is no basis `bs = \"%s\"`. Those of mgcv are %s.", deparse_one(call),
       one, quote_names(known, "\"", 30L)))
   }
