@@ -292,7 +292,7 @@ set_parameters <- function(family, given) {
   for (name in intersect(names(given), names(type$options))) {
     family$options[[name]] <- type$options[[name]](given[[name]])
   }
-  given <- Filter(Negate(is.null), given[names(given) %in% names(type$parameters)])
+  given <- not_null(given[names(given) %in% names(type$parameters)])
   for (name in names(given)) {
     if (!is.null(type$parameters[[name]]$tidy)) given[[name]] <- type$parameters[[name]]$tidy(given[[name]])
     type$parameters[[name]]$check(type$parameters[[name]], given[[name]], name)

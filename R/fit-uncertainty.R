@@ -81,9 +81,9 @@ visible_radius <- 0.35
 #' @param tried What the core found, or NULL.
 #' @noRd
 uncertainty_notes <- function(fit, tried) {
-  if (is.null(tried) || tried$method %in% c("points", "factorised") || !has_uncertain(fit)) return(NULL)
+  if (is.null(tried) || tried$method %in% c("points", "factorised")) return(NULL)
   far <- is.finite(tried$rho) && tried$rho >= visible_radius
-  if (is.null(tried$points) && !far) return(NULL)
+  if (is.null(tried$points) && !far || !has_uncertain(fit)) return(NULL)
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else {
     # linear response, whose covariance may miss a share of up to its radius
     changed <- sqrt(diag(stats::vcov(fit)) / diag(stats::vcov(at_estimates(fit))))
@@ -153,8 +153,8 @@ without_refused_states <- function(fit, tried) {
 #' Warns where standard deviations are not to be trusted, as the posterior is too far from every Gaussian
 #' @noRd
 warn_uncertainty <- function(fit, tried) {
-  if (is.null(tried$refused) || !nzchar(tried$refused) || !has_uncertain(fit)) return(invisible())
-  if (uncertainty_method(fit) != "factorised") return(invisible())
+  if (is.null(tried$refused) || !nzchar(tried$refused) || uncertainty_method(fit) != "factorised") return(invisible())
+  if (!has_uncertain(fit)) return(invisible())
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else Inf
   least <- names(stats::coef(fit))[
     if (all(is.finite(ratio))) which.max(abs(log(ratio))) else which.max(scaled_sds(fit))

@@ -110,7 +110,7 @@ spread_parameters <- function(fit) {
       )
     })
   })
-  Filter(Negate(is.null), unlist(unlist(found, FALSE), FALSE))
+  not_null(unlist(unlist(found, FALSE), FALSE))
 }
 
 # sd_g__x, or sd_g where all effects share it; cor_g, or cor_g__1 at lag one.
