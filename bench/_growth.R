@@ -50,7 +50,7 @@ growth_cases <- list(
   "sparse: (1 | g), groups of 10" = list(sizes = c(3e4, 3e5), time = 1, memory = 1, model = function(n) list(
     count ~ x + (1 | g), in_groups(n), poisson()
   )),
-  "sparse: Besag + iid on a lattice" = list(sizes = c(4096, 40000), time = 1.5, memory = 1.1, model = function(n) {
+  "sparse: Besag + iid on a lattice" = list(sizes = c(1e4, 1e5), time = 1.5, memory = 1.1, model = function(n) {
     graph <- lattice(round(sqrt(n)))
     list(count ~ offset(log(E)) + iid(cell, variance = 0.02) + gmrf(cell, graph, variance = 0.05),
          counted_on_lattice(n), poisson())

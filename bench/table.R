@@ -34,10 +34,10 @@ flops <- function(x) x / rates[["flops"]]
 bytes <- function(x) x / rates[["bytes"]]
 exps <- function(x) x / rates[["exps"]]
 
-# Passes and factorisations are those that the fit took: the limit says how fast they can be, not how few.
-steps <- function(fit) max(fit$cost$factorisations, nrow(fit$trace))
+# Operations and sweeps are those that the fit took: the limit says how fast they can be, not how few.
+sweeps <- function(fit) fit$cost$sweeps
 # An expectation takes one exponential for each row at each of so many points.
-expectations <- function(points) function(fit) flops(fit$cost$flops) + exps(points * fit$nobs * steps(fit))
+expectations <- function(points) function(fit) flops(fit$cost$flops) + exps(points * fit$nobs * sweeps(fit))
 counted <- expectations(1)
 # What R itself needs for formula and data.
 reading <- function(formula, data) {
@@ -46,21 +46,21 @@ reading <- function(formula, data) {
 }
 # Of a sparse process: a pass has a row of the kernel, a triangular product and the sum of squares.
 sparse_passes <- function(inputs, points) function(fit) {
-  passes <- nrow(fit$trace)
-  passes * fit$nobs * (flops(points * (2 * inputs + 2 * points)) + exps(points))
+  sweeps(fit) * fit$nobs * (flops(points * (2 * inputs + 2 * points)) + exps(points))
 }
 
 # ---- rows ----
 
-# task; reach: at most so many times the first peer ("x"), or seconds ("s"). peers: functions by their packages' names;
-# those that are not installed are left out. note: what else the fits say
+# task; reach: at most so many times the first peer ("x"), or seconds ("s"); perhaps a function of the peer's seconds. peers: functions by their packages' names;
+# those that are not installed are left out. note: what else the fits say. before: data or a fit that no clock counts
 rows <- list()
-row <- function(task, galvi, peers = list(), reach = NULL, limit = counted, note = NULL, minutes = FALSE) {
+row <- function(task, galvi, peers = list(), reach = NULL, limit = counted, note = NULL, minutes = FALSE,
+                before = NULL) {
   package <- sub("::.*", "", names(peers))
   here <- !grepl("::", names(peers)) | vapply(package, requireNamespace, NA, quietly = TRUE)
   rows[[length(rows) + 1]] <<- list(
     task = task, jobs = c(list(galvi = galvi), peers[here]), first = names(peers)[1], reach = reach, limit = limit,
-    note = note, minutes = minutes
+    note = note, minutes = minutes, before = before
   )
 }
 
@@ -69,6 +69,7 @@ number <- function(x) if (is.na(x)) "" else format(signif(x, 3), scientific = FA
 
 # Times a row, a few seconds long, and prints a line for each peer.
 time_row <- function(row) {
+  if (!is.null(row$before)) quiet(row$before)
   results <- list()
   run <- function(name, repeats = 1) cpu_seconds(function() results[[name]] <<- quiet(row$jobs[[name]]), repeats)
   names <- names(row$jobs)
@@ -82,7 +83,7 @@ time_row <- function(row) {
   its <- apply(seconds, 1, median)
   ratio <- apply(sweep(1 / seconds, 2, seconds[1, ], "*"), 1, median)
   limit <- if (is.null(row$limit)) NA else row$limit(results$galvi)
-  reach <- row$reach
+  reach <- if (is.function(row$reach)) row$reach(its[2]) else row$reach
   unit <- if (is.null(reach)) "" else names(reach)
   # the first peer may not be installed
   measured <- switch(unit, x = if (row$first %in% names) ratio[match(row$first, names)] else NA, s = ours, NA)
@@ -139,7 +140,8 @@ row("binomial, mtcars", function() galvi(am ~ wt, mtcars, binomial()),
     list("stats::glm" = function() glm(am ~ wt, binomial(), mtcars)), c(s = 0.005), reading(am ~ wt, mtcars))
 row("binomial, 100,000 rows, 50 columns", function() galvi(y ~ ., many_columns, binomial()),
     list("stats::glm" = function() glm(y ~ ., binomial(), many_columns)), c(x = 1),
-    function(fit) steps(fit) * (flops(1e5 * 51^2) + bytes(2 * 8 * 51 * 1e5)))
+    function(fit) sweeps(fit) * (flops(1e5 * 51^2) + bytes(2 * 8 * 51 * 1e5)),
+    before = function() many_columns)
 delayedAssign("many_columns", regression(1e5, 1, 50)$train)
 
 # processes of 400 rows
@@ -206,8 +208,7 @@ inputs <- setdiff(names(signal), "Class")
 signal[inputs] <- scale(signal[inputs])
 set.seed(1)
 signal <- signal[sample(nrow(signal), 281), ]
-unit <- median(replicate(5, cpu_seconds(chol_of(281), 20)))
-full(281, signal, "Class", inputs, 9, 6, c(x = 12 + round(0.005 / unit)))
+full(281, signal, "Class", inputs, 9, 6, function(chol) c(x = 12 + 0.005 / chol))
 full(2000, surface(2000, 1)$train, "y", c("x1", "x2"), 4, 0.7, c(x = 11))
 
 row("two hyperparameters learned, ionosphere", function() galvi(Class ~ gp(.), signal, binomial()), list(
@@ -229,23 +230,19 @@ row("integrate, 3 hyperparameters, 400 rows", function() integrated("integrate")
 delayedAssign("wide", surface(5000, 1250))
 delayedAssign("wide_fit", galvi(y ~ 0 + gp(x1, x2, kernel = se(variance = fixed(4), lengthscale = fixed(0.7))), wide$train,
   binomial(), hyper = "fixed", verbose = FALSE, control = galvi_control(tol = 1e-6, keep_factor = TRUE)))
+delayedAssign("triangle", t(chol(chol_case(5000))))
 predict_limit <- function(fit) flops(1250 * 5000^2) + exps(1250 * 5000)
 row("predict 1,250 rows with sds after n = 5,000, factor kept", function() {
   predict(wide_fit, wide$test, type = "link", se.fit = TRUE)
-}, list("one triangular solve" = local({
-  L <- NULL
-  function() {
-    if (is.null(L)) L <<- diag(5000) + lower.tri(diag(5000)) / 5000
-    forwardsolve(L, matrix(1, 5000, 1250))
-  }
-})), c(x = 1.5), predict_limit)
+}, list("one triangular solve" = function() forwardsolve(triangle, matrix(1, 5000, 1250))), c(x = 1.5), predict_limit, before = function() list(wide_fit, triangle))
 
 delayedAssign("drawn", galvi(y ~ gp(x1, x2, inducing = 50), surface(1000, 1)$train, binomial(), hyper = "fixed"))
-row("posterior draws, 4,000 of 1,000 rows, 50 points", function() posterior_linpred(drawn, ndraws = 4000), list(
+row("posterior draws, 4,000 of 1,000 rows, 50 points", function() rstantools::posterior_linpred(drawn, ndraws = 4000), list(
   "rnorm() as many" = function() rnorm(4e6)
-), NULL, function(fit) flops(2 * 4e6 * 50) + bytes(16 * 4e6))
+), NULL, function(fit) flops(2 * 4e6 * 50) + bytes(16 * 4e6), before = function() drawn)
 delayedAssign("scored", galvi(y ~ ., regression(1e5, 1)$train, binomial()))
-row("loo of 100,000 rows, 20 columns", function() loo(scored), list(), NULL, function(fit) bytes(8 * 21 * 1e5) + exps(40 * 1e5))
+row("loo of 100,000 rows, 20 columns", function() loo::loo(scored), list(), NULL, function(fit) bytes(8 * 21 * 1e5) + exps(40 * 1e5),
+    before = function() scored)
 
 # sparse processes
 loss_note <- function(test, y = "y") function(results) {
@@ -257,7 +254,8 @@ row("sparse, surface of 20,000, 100 points, learned", function() {
   galvi(y ~ gp(x1, x2, inducing = 100), twenty$train, binomial())
 }, list("mgcv::bam" = function() {
   mgcv::bam(y ~ s(x1, x2, bs = "gp", k = 100), binomial(), twenty$train, discrete = TRUE, nthreads = 1)
-}), c(x = 0.5), sparse_passes(2, 100), function(results) loss_note(twenty$test)(results))
+}), c(x = 0.5), sparse_passes(2, 100), function(results) loss_note(twenty$test)(results),
+before = function() twenty)
 bananas <- read.csv("bench/data/banana5300.csv.gz")
 bananas$y <- (bananas$y > 0) + 0
 row("sparse, banana 5,300, 100 points, learned", function() {
@@ -267,13 +265,14 @@ row("sparse, banana 5,300, 100 points, learned", function() {
 }), c(x = 0.5), sparse_passes(2, 100), loss_note(bananas[4301:5300, ]))
 delayedAssign("odd", digits())
 row("digits, 60,000 x 784, 200 points", function() galvi(y ~ gp(x, inducing = 200), odd$train, binomial()), list(),
-    c(s = 120), sparse_passes(784, 200), function(results) paste(odd$name, loss_note(odd$test)(results)), minutes = TRUE)
+    c(s = 120), sparse_passes(784, 200), function(results) paste(odd$name, loss_note(odd$test)(results)), minutes = TRUE,
+    before = function() odd)
 delayedAssign("late", flights())
 row("flights, 179,100 x 6, 200 points, learned", function() {
   galvi(y ~ gp(month, dayofmonth, dayofweek, deptime, airtime, distance, inducing = 200,
                kernel = matern32(ard = TRUE) + linear(ard = TRUE)), late$train, binomial())
 }, list("linear model" = function() galvi(y ~ ., late$train, binomial())), c(s = 110), sparse_passes(6, 200),
-function(results) paste(late$name, loss_note(late$test)(results)), minutes = TRUE)
+function(results) paste(late$name, loss_note(late$test)(results)), minutes = TRUE, before = function() late)
 
 # maps
 row("Besag + iid, 544 districts, learned", function() {
@@ -283,7 +282,7 @@ delayedAssign("map", counted_on_lattice(1e5))
 delayedAssign("map_graph", lattice(316))
 row("Besag + iid, 99,856 nodes, learned", function() {
   galvi(count ~ offset(log(E)) + iid(cell) + gmrf(cell, map_graph), map, poisson())
-}, list(), c(s = 20), minutes = TRUE)
+}, list(), c(s = 20), minutes = TRUE, before = function() list(map, map_graph))
 
 # groups
 grouped <- function(n, minutes = FALSE) {
@@ -291,7 +290,7 @@ grouped <- function(n, minutes = FALSE) {
   size <- format(n, big.mark = ",", scientific = FALSE)
   row(sprintf("(1 | g), gaussian, %s rows, groups of 10", size), function() galvi(y ~ x + (1 | g), d),
       list("lme4::lmer" = function() lme4::lmer(y ~ x + (1 | g), d)), c(x = 0.25),
-      function(fit) steps(fit) * bytes(8 * 5 * n), minutes = minutes)
+      function(fit) sweeps(fit) * bytes(8 * 5 * n), minutes = minutes, before = function() d)
 }
 grouped(1e5)
 grouped(1e6, minutes = TRUE)
@@ -300,7 +299,8 @@ counted_groups <- function(n, minutes = FALSE) {
   size <- format(n, big.mark = ",", scientific = FALSE)
   row(sprintf("(1 | g), poisson, %s rows, groups of 10", size), function() galvi(count ~ x + (1 | g), d, poisson()),
       list("glmmTMB::glmmTMB" = function() glmmTMB::glmmTMB(count ~ x + (1 | g), d, poisson())), c(x = 0.2),
-      function(fit) steps(fit) * (bytes(8 * 5 * n) + exps(n)), minutes = minutes)
+      function(fit) sweeps(fit) * (bytes(8 * 5 * n) + exps(n)), minutes = minutes,
+      before = function() d)
 }
 counted_groups(2e4)
 counted_groups(2e5, minutes = TRUE)
@@ -316,7 +316,7 @@ ordination <- function(n, species, minutes = FALSE) {
   row(sprintf("ordination, %d x %d, 2 factors, negbinomial", n, species), function() {
     galvi(responses(Y) ~ factors(2), family = negbinomial())
   }, list("gllvm::gllvm" = function() gllvm::gllvm(Y, family = "negative.binomial", num.lv = 2)), c(x = 0.1),
-  expectations(20), minutes = minutes)
+  expectations(20), minutes = minutes, before = function() Y)
 }
 ordination(200, 30)
 ordination(1000, 100, minutes = TRUE)
