@@ -186,7 +186,7 @@ laplace <- function(K, y, tol = 1e-6) {
 }
 laplace_variances <- function(K, fit) diag(K) - colSums(backsolve(fit$factor, fit$scale * K, transpose = TRUE)^2)
 chol_of <- function(n) {
-  A <- chol_case(n)
+  delayedAssign("A", chol_case(n))
   function() chol(A)
 }
 full <- function(n, data, y, inputs, variance, lengthscale, reach) {
@@ -228,13 +228,22 @@ row("integrate, 3 hyperparameters, 400 rows", function() integrated("integrate")
 
 # predictions and draws
 delayedAssign("wide", surface(5000, 1250))
-delayedAssign("wide_fit", galvi(y ~ 0 + gp(x1, x2, kernel = se(variance = fixed(4), lengthscale = fixed(0.7))), wide$train,
-  binomial(), hyper = "fixed", verbose = FALSE, control = galvi_control(tol = 1e-6, keep_factor = TRUE)))
+infer_wide <- function(keep) {
+  galvi(y ~ 0 + gp(x1, x2, kernel = se(variance = fixed(4), lengthscale = fixed(0.7))), wide$train, binomial(),
+        hyper = "fixed", verbose = FALSE, control = galvi_control(tol = 1e-6, keep_factor = keep))
+}
+delayedAssign("wide_fit", infer_wide(TRUE))
+delayedAssign("lean_fit", infer_wide(FALSE))
 delayedAssign("triangle", t(chol(chol_case(5000))))
 predict_limit <- function(fit) flops(1250 * 5000^2) + exps(1250 * 5000)
 row("predict 1,250 rows with sds after n = 5,000, factor kept", function() {
   predict(wide_fit, wide$test, type = "link", se.fit = TRUE)
 }, list("one triangular solve" = function() forwardsolve(triangle, matrix(1, 5000, 1250))), c(x = 1.5), predict_limit, before = function() list(wide_fit, triangle))
+
+row("the same, factor not kept", function() predict(lean_fit, wide$test, type = "link", se.fit = TRUE), list(
+  "factor kept" = function() predict(wide_fit, wide$test, type = "link", se.fit = TRUE), "chol(5000)" = chol_of(5000)
+), NULL, function(fit) flops(1250 * 5000^2 + 5000^3 / 3) + exps(1250 * 5000 + 5000^2 / 2),
+before = function() list(wide_fit, lean_fit))
 
 delayedAssign("drawn", galvi(y ~ gp(x1, x2, inducing = 50), surface(1000, 1)$train, binomial(), hyper = "fixed"))
 row("posterior draws, 4,000 of 1,000 rows, 50 points", function() rstantools::posterior_linpred(drawn, ndraws = 4000), list(
