@@ -71,10 +71,12 @@ memory <- function(field) {
   as.numeric(gsub("[^0-9]", "", line)) / 1024
 }
 
+# One backend for all processes: each would choose its own by a short trial, and bits would differ.
 # -> list(elapsed, cpu, MiB of the fit's peak above the data, value: numbers whose bits are compared)
 alone <- function(name, n, threads = 1, hyper = "fixed", blas_threads = 1) {
   file <- tempfile(fileext = ".rds")
-  system2(file.path(R.home("bin"), "Rscript"), shQuote(c("bench/_growth.R", name, n, threads, hyper, file)),
+  words <- c("bench/_growth.R", name, n, threads, hyper, file, galvi:::galvi_backend("auto"))
+  system2(file.path(R.home("bin"), "Rscript"), shQuote(words),
           env = paste0(c("OPENBLAS_NUM_THREADS=", "OMP_NUM_THREADS=", "MKL_NUM_THREADS="), blas_threads))
   readRDS(file)
 }
@@ -83,7 +85,7 @@ asked <- commandArgs(TRUE)
 if (identical(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)), "bench/_growth.R")) {
   suppressPackageStartupMessages(library(galvi))
   source("bench/_large.R")
-  control <- galvi_control(threads = as.integer(asked[3]))
+  control <- galvi_control(threads = as.integer(asked[3]), backend = asked[6])
   suppressWarnings(galvi(y ~ gp(x1, x2), at_places(100), binomial(), control = control))  # what a first call sets up
   model <- growth_cases[[asked[1]]]$model(as.numeric(asked[2]))
   invisible(gc())
