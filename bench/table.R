@@ -51,8 +51,9 @@ sparse_passes <- function(inputs, points) function(fit) {
 
 # ---- rows ----
 
-# task; reach: at most so many times the first peer ("x"), or seconds ("s"); perhaps a function of the peer's seconds. peers: functions by their packages' names;
-# those that are not installed are left out. note: what else the fits say. before: data or a fit that no clock counts
+# task; reach: at most so many times the first peer ("x"), or seconds ("s"); perhaps a function of the peer's seconds.
+# peers: functions by their packages' names; those that are not installed are left out. limit: seconds, of a fit.
+# note: what else the fits say. before: data or a fit that no clock counts
 rows <- list()
 row <- function(task, galvi, peers = list(), reach = NULL, limit = counted, note = NULL, minutes = FALSE,
                 before = NULL) {
@@ -93,8 +94,8 @@ time_row <- function(row) {
   for (i in seq_along(peers)) {
     at <- match(peers[i], names)
     first <- function(x) if (i == 1) x else ""
-    show_line(first(row$task), first(number(ours)), peers[i], number(its[at]), number(ratio[at]), first(said), first(met),
-              first(number(limit)), first(number(ours / limit)))
+    show_line(first(row$task), first(number(ours)), peers[i], number(its[at]), number(ratio[at]), first(said),
+              first(met), first(number(limit)), first(number(ours / limit)))
   }
   if (!is.null(row$note)) cat("  ", row$note(results), "\n", sep = "")
 }
@@ -163,7 +164,8 @@ for (smooth in names(smooths)) for (family in families) local({
   ours <- reformulate(it[[1]], own[[1]])
   theirs <- reformulate(it[[2]], own[[1]])
   row(sprintf("%s of 400 rows, %s", smooth, own[[2]]$family), function() galvi(ours, four, own[[2]]),
-      list("mgcv::gam" = function() mgcv::gam(theirs, own[[3]], four, method = "REML")), c(x = it[[3]]), expectations(20))
+      list("mgcv::gam" = function() mgcv::gam(theirs, own[[3]], four, method = "REML")), c(x = it[[3]]),
+      expectations(20))
 })
 
 # full processes
@@ -238,7 +240,8 @@ delayedAssign("triangle", t(chol(chol_case(5000))))
 predict_limit <- function(fit) flops(1250 * 5000^2) + exps(1250 * 5000)
 row("predict 1,250 rows with sds after n = 5,000, factor kept", function() {
   predict(wide_fit, wide$test, type = "link", se.fit = TRUE)
-}, list("one triangular solve" = function() forwardsolve(triangle, matrix(1, 5000, 1250))), c(x = 1.5), predict_limit, before = function() list(wide_fit, triangle))
+}, list("one triangular solve" = function() forwardsolve(triangle, matrix(1, 5000, 1250))), c(x = 1.5), predict_limit,
+before = function() list(wide_fit, triangle))
 
 row("the same, factor not kept", function() predict(lean_fit, wide$test, type = "link", se.fit = TRUE), list(
   "factor kept" = function() predict(wide_fit, wide$test, type = "link", se.fit = TRUE), "chol(5000)" = chol_of(5000)
@@ -246,12 +249,12 @@ row("the same, factor not kept", function() predict(lean_fit, wide$test, type = 
 before = function() list(wide_fit, lean_fit))
 
 delayedAssign("drawn", galvi(y ~ gp(x1, x2, inducing = 50), surface(1000, 1)$train, binomial(), hyper = "fixed"))
-row("posterior draws, 4,000 of 1,000 rows, 50 points", function() rstantools::posterior_linpred(drawn, ndraws = 4000), list(
-  "rnorm() as many" = function() rnorm(4e6)
-), NULL, function(fit) flops(2 * 4e6 * 50) + bytes(16 * 4e6), before = function() drawn)
+row("posterior draws, 4,000 of 1,000 rows, 50 points", function() {
+  rstantools::posterior_linpred(drawn, ndraws = 4000)
+}, list("rnorm() as many" = function() rnorm(4e6)), NULL, function(fit) flops(2 * 4e6 * 50) + bytes(16 * 4e6), before = function() drawn)
 delayedAssign("scored", galvi(y ~ ., regression(1e5, 1)$train, binomial()))
-row("loo of 100,000 rows, 20 columns", function() loo::loo(scored), list(), NULL, function(fit) bytes(8 * 21 * 1e5) + exps(40 * 1e5),
-    before = function() scored)
+row("loo of 100,000 rows, 20 columns", function() loo::loo(scored), list(), NULL,
+    function(fit) bytes(8 * 21 * 1e5) + exps(40 * 1e5), before = function() scored)
 
 # sparse processes
 loss_note <- function(test, y = "y") function(results) {
@@ -274,8 +277,8 @@ row("sparse, banana 5,300, 100 points, learned", function() {
 }), c(x = 0.5), sparse_passes(2, 100), loss_note(bananas[4301:5300, ]))
 delayedAssign("odd", digits())
 row("digits, 60,000 x 784, 200 points", function() galvi(y ~ gp(x, inducing = 200), odd$train, binomial()), list(),
-    c(s = 120), sparse_passes(784, 200), function(results) paste(odd$name, loss_note(odd$test)(results)), minutes = TRUE,
-    before = function() odd)
+    c(s = 120), sparse_passes(784, 200),
+    function(results) paste(odd$name, loss_note(odd$test)(results)), minutes = TRUE, before = function() odd)
 delayedAssign("late", flights())
 row("flights, 179,100 x 6, 200 points, learned", function() {
   galvi(y ~ gp(month, dayofmonth, dayofweek, deptime, airtime, distance, inducing = 200,
@@ -367,7 +370,7 @@ if (wanted("growth")) {
 # ---- threads: the same bits, and never more than asked for ----
 
 if (wanted("threads")) {
-  cat("\n1 and 2 threads, elapsed seconds; cores: CPU by elapsed seconds where one thread is asked for and BLAS has two\n")
+  cat("\n1 and 2 threads, elapsed seconds; cores: CPU by elapsed seconds where galvi may take one and BLAS two\n")
   threaded <- lapply(names(growth_cases), function(name) {
     n <- round(sqrt(prod(growth_cases[[name]]$sizes)))
     one <- alone(name, n, blas_threads = 2)
