@@ -251,7 +251,8 @@ before = function() list(wide_fit, lean_fit))
 delayedAssign("drawn", galvi(y ~ gp(x1, x2, inducing = 50), surface(1000, 1)$train, binomial(), hyper = "fixed"))
 row("posterior draws, 4,000 of 1,000 rows, 50 points", function() {
   rstantools::posterior_linpred(drawn, ndraws = 4000)
-}, list("rnorm() as many" = function() rnorm(4e6)), NULL, function(fit) flops(2 * 4e6 * 50) + bytes(16 * 4e6), before = function() drawn)
+}, list("rnorm() as many" = function() rnorm(4e6)), NULL, function(fit) flops(2 * 4e6 * 50) + bytes(16 * 4e6),
+before = function() drawn)
 delayedAssign("scored", galvi(y ~ ., regression(1e5, 1)$train, binomial()))
 row("loo of 100,000 rows, 20 columns", function() loo::loo(scored), list(), NULL,
     function(fit) bytes(8 * 21 * 1e5) + exps(40 * 1e5), before = function() scored)
