@@ -350,21 +350,15 @@ if (large && wanted("sparse, 1,000,000 rows, 100 points, learned, two threads"))
 
 if (wanted("growth")) {
   cat("\nGrowth over a decade of n, hyperparameters held, CPU seconds; exponents measured and of theory\n")
-  grown <- lapply(names(growth_cases), function(name) {
+  line <- function(...) cat(sprintf("%-36s%9s%9s%7s%8s%8s%8s%8s  %s\n", ...))
+  line("solver", "n", "seconds", "time", "theory", "MiB", "memory", "theory", "")
+  for (name in names(growth_cases)) {
     case <- growth_cases[[name]]
     both <- lapply(case$sizes, function(n) alone(name, n))
-    of <- function(what) vapply(both, `[[`, 0, what)
-    exponent <- function(x) log10(x[2] / x[1]) / log10(case$sizes[2] / case$sizes[1])
-    data.frame(
-      solver = name, n = case$sizes[2], seconds = of("cpu")[2],
-      time = exponent(of("cpu")), theory = case$time, MiB = of("MiB")[2],
-      memory = exponent(of("MiB")), its_theory = case$memory
-    )
-  })
-  grown <- do.call(rbind, grown)
-  show_table(grown)
-  for (i in seq_len(nrow(grown))) {
-    target(paste0(grown$solver[i], ": time"), grown$time[i], grown$theory[i] + 0.1, "as exponent")
+    exponent <- function(what) log10(both[[2]][[what]] / both[[1]][[what]]) / log10(case$sizes[2] / case$sizes[1])
+    time <- exponent("cpu")
+    line(name, number(case$sizes[2]), number(both[[2]]$cpu), number(time), number(case$time), number(both[[2]]$MiB),
+         number(exponent("MiB")), number(case$memory), if (time > case$time + 0.1) "grows too fast" else "")
   }
 }
 
@@ -372,17 +366,14 @@ if (wanted("growth")) {
 
 if (wanted("threads")) {
   cat("\n1 and 2 threads, elapsed seconds; cores: CPU by elapsed seconds where galvi may take one and BLAS two\n")
-  threaded <- lapply(names(growth_cases), function(name) {
+  line <- function(...) cat(sprintf("%-36s%9s%9s%9s%8s%7s  %s\n", ...))
+  line("solver", "n", "one", "two", "ratio", "cores", "bits")
+  for (name in names(growth_cases)) {
     n <- round(sqrt(prod(growth_cases[[name]]$sizes)))
     one <- alone(name, n, blas_threads = 2)
     two <- alone(name, n, threads = 2, blas_threads = 2)
-    data.frame(
-      solver = name, n, one = one$elapsed, two = two$elapsed, ratio = two$elapsed / one$elapsed,
-      same_bits = identical(one$value, two$value), cores = one$cpu / one$elapsed
-    )
-  })
-  threaded <- do.call(rbind, threaded)
-  show_table(threaded)
-  target("solvers whose bits depend on threads", sum(!threaded$same_bits), 0)
-  target("cores busy where one thread is asked for", max(threaded$cores), 1.05)
+    cores <- one$cpu / one$elapsed
+    line(name, number(n), number(one$elapsed), number(two$elapsed), number(two$elapsed / one$elapsed),
+         paste0(number(cores), if (cores > 1.05) "!"), if (identical(one$value, two$value)) "the same" else "DIFFER")
+  }
 }
