@@ -51,8 +51,9 @@ sparse_passes <- function(inputs, points) function(fit) {
 
 # ---- rows ----
 
-# task; reach: at most so many times the first peer ("x"), or seconds ("s"); perhaps a function of the peer's seconds. peers: functions by their packages' names;
-# those that are not installed are left out. note: what else the fits say. before: data or a fit that no clock counts
+# task; reach: at most so many times the first peer ("x"), or seconds ("s"); perhaps a function of the peer's seconds.
+# peers: functions by their packages' names; those that are not installed are left out. limit: seconds, of a fit.
+# note: what else the fits say. before: data or a fit that no clock counts
 rows <- list()
 row <- function(task, galvi, peers = list(), reach = NULL, limit = counted, note = NULL, minutes = FALSE,
                 before = NULL) {
@@ -93,8 +94,8 @@ time_row <- function(row) {
   for (i in seq_along(peers)) {
     at <- match(peers[i], names)
     first <- function(x) if (i == 1) x else ""
-    show_line(first(row$task), first(number(ours)), peers[i], number(its[at]), number(ratio[at]), first(said), first(met),
-              first(number(limit)), first(number(ours / limit)))
+    show_line(first(row$task), first(number(ours)), peers[i], number(its[at]), number(ratio[at]), first(said),
+              first(met), first(number(limit)), first(number(ours / limit)))
   }
   if (!is.null(row$note)) cat("  ", row$note(results), "\n", sep = "")
 }
@@ -163,7 +164,8 @@ for (smooth in names(smooths)) for (family in families) local({
   ours <- reformulate(it[[1]], own[[1]])
   theirs <- reformulate(it[[2]], own[[1]])
   row(sprintf("%s of 400 rows, %s", smooth, own[[2]]$family), function() galvi(ours, four, own[[2]]),
-      list("mgcv::gam" = function() mgcv::gam(theirs, own[[3]], four, method = "REML")), c(x = it[[3]]), expectations(20))
+      list("mgcv::gam" = function() mgcv::gam(theirs, own[[3]], four, method = "REML")), c(x = it[[3]]),
+      expectations(20))
 })
 
 # full processes
@@ -238,7 +240,8 @@ delayedAssign("triangle", t(chol(chol_case(5000))))
 predict_limit <- function(fit) flops(1250 * 5000^2) + exps(1250 * 5000)
 row("predict 1,250 rows with sds after n = 5,000, factor kept", function() {
   predict(wide_fit, wide$test, type = "link", se.fit = TRUE)
-}, list("one triangular solve" = function() forwardsolve(triangle, matrix(1, 5000, 1250))), c(x = 1.5), predict_limit, before = function() list(wide_fit, triangle))
+}, list("one triangular solve" = function() forwardsolve(triangle, matrix(1, 5000, 1250))), c(x = 1.5), predict_limit,
+before = function() list(wide_fit, triangle))
 
 row("the same, factor not kept", function() predict(lean_fit, wide$test, type = "link", se.fit = TRUE), list(
   "factor kept" = function() predict(wide_fit, wide$test, type = "link", se.fit = TRUE), "chol(5000)" = chol_of(5000)
@@ -246,12 +249,13 @@ row("the same, factor not kept", function() predict(lean_fit, wide$test, type = 
 before = function() list(wide_fit, lean_fit))
 
 delayedAssign("drawn", galvi(y ~ gp(x1, x2, inducing = 50), surface(1000, 1)$train, binomial(), hyper = "fixed"))
-row("posterior draws, 4,000 of 1,000 rows, 50 points", function() rstantools::posterior_linpred(drawn, ndraws = 4000), list(
-  "rnorm() as many" = function() rnorm(4e6)
-), NULL, function(fit) flops(2 * 4e6 * 50) + bytes(16 * 4e6), before = function() drawn)
+row("posterior draws, 4,000 of 1,000 rows, 50 points", function() {
+  rstantools::posterior_linpred(drawn, ndraws = 4000)
+}, list("rnorm() as many" = function() rnorm(4e6)), NULL, function(fit) flops(2 * 4e6 * 50) + bytes(16 * 4e6),
+before = function() drawn)
 delayedAssign("scored", galvi(y ~ ., regression(1e5, 1)$train, binomial()))
-row("loo of 100,000 rows, 20 columns", function() loo::loo(scored), list(), NULL, function(fit) bytes(8 * 21 * 1e5) + exps(40 * 1e5),
-    before = function() scored)
+row("loo of 100,000 rows, 20 columns", function() loo::loo(scored), list(), NULL,
+    function(fit) bytes(8 * 21 * 1e5) + exps(40 * 1e5), before = function() scored)
 
 # sparse processes
 loss_note <- function(test, y = "y") function(results) {
@@ -274,8 +278,8 @@ row("sparse, banana 5,300, 100 points, learned", function() {
 }), c(x = 0.5), sparse_passes(2, 100), loss_note(bananas[4301:5300, ]))
 delayedAssign("odd", digits())
 row("digits, 60,000 x 784, 200 points", function() galvi(y ~ gp(x, inducing = 200), odd$train, binomial()), list(),
-    c(s = 120), sparse_passes(784, 200), function(results) paste(odd$name, loss_note(odd$test)(results)), minutes = TRUE,
-    before = function() odd)
+    c(s = 120), sparse_passes(784, 200),
+    function(results) paste(odd$name, loss_note(odd$test)(results)), minutes = TRUE, before = function() odd)
 delayedAssign("late", flights())
 row("flights, 179,100 x 6, 200 points, learned", function() {
   galvi(y ~ gp(month, dayofmonth, dayofweek, deptime, airtime, distance, inducing = 200,
@@ -346,39 +350,30 @@ if (large && wanted("sparse, 1,000,000 rows, 100 points, learned, two threads"))
 
 if (wanted("growth")) {
   cat("\nGrowth over a decade of n, hyperparameters held, CPU seconds; exponents measured and of theory\n")
-  grown <- lapply(names(growth_cases), function(name) {
+  line <- function(...) cat(sprintf("%-36s%9s%9s%7s%8s%8s%8s%8s  %s\n", ...))
+  line("solver", "n", "seconds", "time", "theory", "MiB", "memory", "theory", "")
+  for (name in names(growth_cases)) {
     case <- growth_cases[[name]]
     both <- lapply(case$sizes, function(n) alone(name, n))
-    of <- function(what) vapply(both, `[[`, 0, what)
-    exponent <- function(x) log10(x[2] / x[1]) / log10(case$sizes[2] / case$sizes[1])
-    data.frame(
-      solver = name, n = case$sizes[2], seconds = of("cpu")[2],
-      time = exponent(of("cpu")), theory = case$time, MiB = of("MiB")[2],
-      memory = exponent(of("MiB")), its_theory = case$memory
-    )
-  })
-  grown <- do.call(rbind, grown)
-  show_table(grown)
-  for (i in seq_len(nrow(grown))) {
-    target(paste0(grown$solver[i], ": time"), grown$time[i], grown$theory[i] + 0.1, "as exponent")
+    exponent <- function(what) log10(both[[2]][[what]] / both[[1]][[what]]) / log10(case$sizes[2] / case$sizes[1])
+    time <- exponent("cpu")
+    line(name, number(case$sizes[2]), number(both[[2]]$cpu), number(time), number(case$time), number(both[[2]]$MiB),
+         number(exponent("MiB")), number(case$memory), if (time > case$time + 0.1) "grows too fast" else "")
   }
 }
 
 # ---- threads: the same bits, and never more than asked for ----
 
 if (wanted("threads")) {
-  cat("\n1 and 2 threads, elapsed seconds; cores: CPU by elapsed seconds where one thread is asked for and BLAS has two\n")
-  threaded <- lapply(names(growth_cases), function(name) {
+  cat("\n1 and 2 threads, elapsed seconds; cores: CPU by elapsed seconds where galvi may take one and BLAS two\n")
+  line <- function(...) cat(sprintf("%-36s%9s%9s%9s%8s%7s  %s\n", ...))
+  line("solver", "n", "one", "two", "ratio", "cores", "bits")
+  for (name in names(growth_cases)) {
     n <- round(sqrt(prod(growth_cases[[name]]$sizes)))
     one <- alone(name, n, blas_threads = 2)
     two <- alone(name, n, threads = 2, blas_threads = 2)
-    data.frame(
-      solver = name, n, one = one$elapsed, two = two$elapsed, ratio = two$elapsed / one$elapsed,
-      same_bits = identical(one$value, two$value), cores = one$cpu / one$elapsed
-    )
-  })
-  threaded <- do.call(rbind, threaded)
-  show_table(threaded)
-  target("solvers whose bits depend on threads", sum(!threaded$same_bits), 0)
-  target("cores busy where one thread is asked for", max(threaded$cores), 1.05)
+    cores <- one$cpu / one$elapsed
+    line(name, number(n), number(one$elapsed), number(two$elapsed), number(two$elapsed / one$elapsed),
+         paste0(number(cores), if (cores > 1.05) "!"), if (identical(one$value, two$value)) "the same" else "DIFFER")
+  }
 }
