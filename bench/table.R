@@ -245,7 +245,8 @@ row("predict 1,250 rows with sds after n = 5,000, factor kept", function() {
 before = function() list(wide_fit, triangle))
 
 row("the same, factor not kept", function() predict(lean_fit, wide$test, type = "link", se.fit = TRUE), list(
-  "factor kept" = function() predict(wide_fit, wide$test, type = "link", se.fit = TRUE), "chol(5000)" = function() chol(five)
+  "factor kept" = function() predict(wide_fit, wide$test, type = "link", se.fit = TRUE),
+  "chol(5000)" = function() chol(five)
 ), NULL, function(fit) flops(1250 * 5000^2 + 5000^3 / 3) + exps(1250 * 5000 + 5000^2 / 2),
 before = function() list(wide_fit, lean_fit, five))
 
