@@ -26,7 +26,7 @@ constexpr double most_variance = 1e4;
 constexpr double wide_step = 1.0 / 16;
 constexpr double spread_reach = 11.0;  // in sds: f may be large only 8 sds away
 constexpr double most_z = 8.0, most_coarse_z = 1.0;
-constexpr double widest_sd = 1e8;
+constexpr double widest_sd = 1e40;
 constexpr double scale_in_widths = 1.1;
 
 // out[k] = scale sum_j w_j f_k[j], w_j = exp(-(distance + j step)^2 / (2 variance)), four nodes at once;
