@@ -35,11 +35,11 @@ recipe_predictors <- function(plain) {
 times_code <- c("d$y <- rexp(n, exp(-pmin(abs(eta), 20)))", "d$event <- rbinom(n, 1, 0.7)")
 survival_responses <- list(
   right = response_kind(times_code, "survival::Surv(y, event)"),
-  late = response_kind(c(times_code, "d$entry <- d$y * runif(n)"), "survival::Surv(entry, y, event)"),
+  late = response_kind(c(times_code, "d$entry <- d$y * runif(n)"), "survival::Surv(pmin(entry, y / 2), y, event)"),
   interval = response_kind(c(times_code, "d$upper <- d$y * (1 + rexp(n))", "d$event <- sample(0:3, n, TRUE)"),
-    "survival::Surv(y, upper, event, type = \"interval\")"),
+    "survival::Surv(y, pmax(upper, y), event, type = \"interval\")"),
   interval2 = response_kind(c(times_code, "d$upper <- ifelse(d$event == 1, d$y, Inf)"),
-    "survival::Surv(y, upper, type = \"interval2\")"),
+    "survival::Surv(y, pmax(upper, y), type = \"interval2\")"),
   left = response_kind(times_code, "survival::Surv(y, event, type = \"left\")"),
   bar = response_kind(c(times_code, "d$c <- sample(c(\"none\", \"left\", \"right\"), n, TRUE)"), "y | cens(c)"),
   bar2 = response_kind(c(times_code, "d$c <- sample(-1:2, n, TRUE)", "d$upper <- d$y + rexp(n)"), "y | cens(c, upper)")
@@ -182,7 +182,7 @@ recipe_custom_family <- function(plain) {
   tail <- pick(c(
     "", "", "", " + ifelse(abs(y - MU) > 8, NaN, 0)", " + ifelse(abs(y - MU) > 20, -Inf, 0)",
     " + { calls <<- calls + 1; if (calls > 200) stop(\"enough\"); 0 }", " + { calls <<- calls + 1; if (calls > 300) NaN else 0 }",
-    " + { calls <<- calls + 1; if (calls %% 50 == 0) warning(\"loud\"); 0 }", "[1]", " + { calls <<- calls + 1; rnorm(1) * (calls > 60) }",
+    " + { calls <<- calls + 1; if (calls %% 50 == 0) warning(\"loud\"); 0 }", "[1]",
     " + 0 * log(pmax(4 - abs(MU), -1))"
   ))
   two <- chance(0.4)
