@@ -6,10 +6,10 @@
 # list(seed, code: lines that make the data, call, plain: is everything at its default, recipe: name in fuzz_recipes,
 # comparable: see recipe(), env: where the code has run). A pure function of the seed (and of the registries); nothing of
 # it is hidden from the code.
-fuzz_model <- function(seed) {
+fuzz_model <- function(seed, name = draw_recipe()) {
   set.seed(seed, "Mersenne-Twister", "Inversion", "Rejection")
+  force(name)
   plain <- chance(0.35)
-  name <- if (chance(0.5)) "terms" else pick(names(fuzz_recipes), fuzz_recipe_weights)
   drawn <- if (name == "terms") recipe_terms(plain) else fuzz_recipes[[name]](plain)
   args <- c(list(formula = drawn$formula, data = "d", family = drawn$family), draw_arguments(plain, drawn$response))
   args[names(drawn$args)] <- drawn$args
@@ -24,6 +24,8 @@ fuzz_model <- function(seed) {
   if (name == "terms" && !plain) model$call <- draw_method(model)
   model
 }
+
+draw_recipe <- function() if (chance(0.5)) "terms" else pick(names(fuzz_recipes), fuzz_recipe_weights)
 
 # Terms and a family in one formula.
 recipe_terms <- function(plain) {
