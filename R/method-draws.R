@@ -136,7 +136,7 @@ as_draws.galvi <- function(x, ndraws = 1000, ...) {
 #' @noRd
 drawn_parameters <- function(x, ndraws) {
   names <- coefficient_names(x)
-  with_memory(parameter_draws_size(ndraws, length(names) + nrow(x$model$hyper)), draw_parameters(x, ndraws, names))
+  with_memory(parameter_draws_size(ndraws, length(names) + length(x$model$hyper$name)), draw_parameters(x, ndraws, names))
 }
 
 draw_parameters <- function(x, ndraws, names) {
