@@ -9,9 +9,10 @@
 #' @param bytes Approximate number of bytes, beyond those in use.
 #' @param rows,what For the message "12,000 rows are too many for ...": the number of rows, and the computation.
 #' @param advice A sentence: what to do instead.
+#' @param unit What is counted, if not rows.
 #' @return An environment, whose words are made when an error needs them.
 #' @noRd
-new_size <- function(bytes, rows, what, advice) environment()
+new_size <- function(bytes, rows, what, advice, unit = "rows") environment()
 
 # Of a short latent vector: precision, covariance, factors, sums and their changes.
 column_bytes <- function(length) 16 * 8 * length^2
@@ -125,7 +126,7 @@ fits_memory <- function(size, available) size$bytes <= if (is.na(available)) ass
 check_size <- function(size, available) {
   if (fits_memory(size, available)) return(invisible())
   stop_galvi("size", trimws(sprintf(
-    "%s rows are too many for %s: it needs %s GiB%s. %s", whole_words(size$rows), size$what, gib(size$bytes),
+    "%s %s are too many for %s: it needs %s GiB%s. %s", whole_words(size$rows), size$unit, size$what, gib(size$bytes),
     if (is.na(available)) "" else sprintf(" and %s GiB are free", gib(available)), size$advice
   )))
 }
@@ -137,8 +138,8 @@ stop_out_of_memory <- function(size) {
     stop_galvi("size", "Memory ran out. Use fewer rows, or a machine with more memory.")
   }
   stop_galvi("size", trimws(sprintf(
-    "Memory ran out: %s rows are too many for %s, although %s GiB seemed to be enough and free. %s",
-    whole_words(size$rows), size$what, gib(size$bytes), size$advice
+    "Memory ran out: %s %s are too many for %s, although %s GiB seemed to be enough and free. %s",
+    whole_words(size$rows), size$unit, size$what, gib(size$bytes), size$advice
   )))
 }
 

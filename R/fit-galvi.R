@@ -365,8 +365,8 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   control <- as_control(check_evaluates(control, "control", hint = function(name) {
     "Settings are those of galvi_control(), as in control = galvi_control(threads = 2)."
   }))
-  # anything that is not data is an error of read_design()
-  given <- tryCatch(data, error = function(e) NULL)
+  # evaluated once: R warns where it evaluates an argument again that failed before
+  given <- check_evaluates(data, "data", "data")
   sets <- imputed_sets(given)
   if (!is.null(sets)) {
     # a start near the end of learning must not be taken for its end

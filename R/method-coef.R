@@ -32,7 +32,7 @@
 #'   with posterior covariances, as in lme4. FALSE by default.
 #' @param complete Accepted for compatibility with [stats::coef()] and [stats::vcov()]; no coefficient is ever missing.
 #' @param full For `vcov()`: if TRUE, learned hyperparameters are included, on the scale of their search (such as the
-#'   logarithm of a variance), after the coefficients.
+#'   logarithm of a variance), after the coefficients; NA where their uncertainty is not known.
 #' @param parm Names or positions of coefficients; all by default.
 #' @param level Probability of the credible interval, between 0 and 1.
 #' @param ... Must be empty.

@@ -135,8 +135,12 @@ as_draws.galvi <- function(x, ndraws = 1000, ...) {
 #' @return list(coefficients: ndraws x q, hyper: ndraws x H), with names.
 #' @noRd
 drawn_parameters <- function(x, ndraws) {
-  plan <- draw_plan(x, ndraws)
   names <- coefficient_names(x)
+  with_memory(parameter_draws_size(ndraws, length(names) + length(x$model$hyper$name)), draw_parameters(x, ndraws, names))
+}
+
+draw_parameters <- function(x, ndraws, names) {
+  plan <- draw_plan(x, ndraws)
   coefficients <- matrix(0, ndraws, length(names), dimnames = list(NULL, names))
   states <- fit_states(x)
   if (has_points(x)) coefficients[] <- fixed_at_points(x)[plan$state, , drop = FALSE]

@@ -113,8 +113,9 @@ factor_bytes <- function(term, n, solver) {
 field_bytes <- function(term) {
   if (!is.null(term$neighbours)) {
     nodes <- nrow(term$neighbours$places)
-    # about as many edges as there are for places in the plane
-    return(600 * nodes + 16 * graph_fill(nodes, 2 * as.numeric(length(term$neighbours$neighbours))))
+    # about as many edges as there are for places in the plane; two neighbours of a node are joined too, which makes the
+    # precision and the factor fuller than a field's (bench/memory.R)
+    return(600 * nodes + 40 * graph_fill(nodes, 2 * as.numeric(length(term$neighbours$neighbours))))
   }
   if (is.null(term$field)) return(0)
   nodes <- as.numeric(field_nodes(term$field))
@@ -213,6 +214,12 @@ draws_size <- function(fit, n, draws, width = 1) {
   k <- n_latents(fit)
   bytes <- 8 * n * (2 * k + width) * draws + if (is_full(fit$model)) 24 * n^2 + 16 * length(fit$model$y) * n else 0
   new_size(bytes, n, sprintf("%s draws", whole_words(draws)), "Take fewer draws (`ndraws`) or fewer rows (`newdata`).")
+}
+
+#' Draws of coefficients and hyperparameters, each of which is in six matrices for a while
+#' @noRd
+parameter_draws_size <- function(draws, parameters) {
+  new_size(8 * 6 * draws * (parameters + 1), draws, "the posterior of the parameters", "Take fewer draws (`ndraws`).", "draws")
 }
 
 #' Corners of the cube [-1, 1]^m, all or a fraction in which no four factors are confounded (resolution V)

@@ -168,9 +168,9 @@ over_draws <- function(fit, target, ndraws, f, names = NULL) {
       }
     })
   }
+  # in place: `dimnames<-`(out, ..) would copy
   if (is.null(names)) dim(out) <- c(ndraws, length(kept))
-  if (is.null(names)) return(`dimnames<-`(out, list(NULL, target$names)))
-  dimnames(out) <- list(NULL, target$names, names)
+  dimnames(out) <- if (is.null(names)) list(NULL, target$names) else list(NULL, target$names, names)
   out
 }
 

@@ -17,6 +17,8 @@
 #   (1 | g), 3 classes                       362       359       343
 #   rw1                                      157       104       104
 #   lattice of 300 x 300                     165       193       162
+#   20 neighbours of 10,000                  231       231         -
+#   5 neighbours of 10,000                    78        64         -
 #   100 columns                              122       118       115
 #   100 columns, 3 classes                   112        88        88
 #   joint covariance, full gp of 500         233       229       229
@@ -36,6 +38,8 @@ cases <- list(
   "(1 | g), a group a row, gaussian" = c("y ~ (1 | g)", 4e5, "gaussian"),
   "(1 | g), 3 classes" = c("k ~ (1 | g)", 1e5, "categorical"), "rw1" = c("b ~ rw1(g)", 1e5, "binomial"),
   "lattice of 300 x 300" = c("b ~ gmrf(g, lattice(300))", 9e4, "binomial"),
+  "20 neighbours of 10,000" = c("b ~ gp(x, z, neighbours = 20)", 1e4, "binomial"),
+  "5 neighbours of 10,000" = c("b ~ gp(x, z, neighbours = 5)", 1e4, "binomial"),
   "100 columns" = c("b ~ X", 5e4, "binomial"), "100 columns, 3 classes" = c("k ~ X", 2e4, "categorical"),
   "joint covariance, full gp of 500" = c("joint: y ~ gp(x)", 3000),
   "joint covariance, full gp of 2500" = c("joint: y ~ gp(x)", 2500, 2500),
@@ -66,7 +70,7 @@ joint <- startsWith(case[1L], "joint: ")
 formula <- as.formula(sub("joint: ", "", case[1L]))
 n <- as.numeric(case[2L])
 set.seed(1)
-d <- data.frame(x = rnorm(n), b = rbinom(n, 1, 0.5), g = seq_len(n))
+d <- data.frame(x = rnorm(n), z = rnorm(n), b = rbinom(n, 1, 0.5), g = seq_len(n))
 d$k <- factor(sample(letters[1:3], n, TRUE))
 d$y <- sin(d$x) + rnorm(n)
 d$X <- if (grepl("X", case[1L])) matrix(rnorm(n * 100), n)

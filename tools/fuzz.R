@@ -4,7 +4,7 @@
 # The models and the checks are in tests/testthat/helper-fuzz-*.R.
 suppressPackageStartupMessages(library(galvi))
 helpers <- new.env(parent = asNamespace("galvi"))
-for (name in c("tolerance", "fuzz-models", "fuzz-checks", "fuzz-run")) {
+for (name in c("tolerance", "fuzz-models", "fuzz-recipes", "fuzz-checks", "fuzz-run")) {
   sys.source(sprintf("tests/testthat/helper-%s.R", name), helpers)
 }
 

@@ -353,9 +353,11 @@ Matrix covariance_root(Context& context, Matrix A) {
 }
 
 Matrix white_noise(Context& context, Index rows, Index columns) {
+  constexpr Index between_polls = 1 << 20;
   Matrix out(rows, columns);
+  const Index every = 1 + between_polls / (rows + 1);
   for (Index j = 0; j < columns; ++j) {
-    if (j % 16 == 0) context.monitor.poll();
+    if (j % every == 0) context.monitor.poll();
     for (Index i = 0; i < rows; ++i) out(i, j) = context.monitor.normal();
   }
   return out;

@@ -83,6 +83,7 @@ std::vector<Matrix> Chain::draw(Context& context, Index count) const {
   Matrix x = Matrix::Zero(d, count), A, Q;
   const auto known = filter();
   for (Index i = N - 1; i >= 0; --i) {
+    if (i % 64 == 0) context.monitor.poll();
     const Matrix F = known(i);
     Matrix left = F;
     if (i + 1 < N) {

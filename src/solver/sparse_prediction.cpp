@@ -128,7 +128,16 @@ Matrix SparseSolver::draw(const SolverState& state, const DesignRows& others, In
   factor_->draw(context_, fields_, count, u.z, u.beta);
   u.z.colwise() += mean.z.col(0);
   u.beta.colwise() += mean.beta.col(0);
-  return expand_draws(others, u.beta) + fields_.design(others) * u.z;
+  // some rows at a time: the product of all would be a second matrix of draws, and would not hear an interrupt
+  constexpr Index block_rows = 1024;
+  Matrix out = expand_draws(others, u.beta);
+  const SparseRows W = fields_.design(others);
+  for (Index begin = 0; begin < out.rows(); begin += block_rows) {
+    context_.monitor.poll();
+    const Index rows = std::min(block_rows, out.rows() - begin);
+    out.middleRows(begin, rows) += W.middleRows(begin, rows) * u.z;
+  }
+  return out;
 }
 
 }  // namespace galvi

@@ -7,11 +7,16 @@ fuzz_outcomes <- c("crash", "hang", "slow", "unclear error", "late error", "not 
 fuzz_failures <- utils::head(fuzz_outcomes, -3L)
 
 # One seed -> list(outcome, where, detail, checked). `at(where)` is called before every step.
-fuzz_seed <- function(seed, at = function(where) NULL) {
-  tryCatch(examine(fuzz_model(seed), at), fuzz_finding = function(f) {
-    c(f[c("outcome", "where", "detail")], checked = "")
-  })
+fuzz_seed <- function(seed, at = function(where) NULL, make = fuzz_model) {
+  tryCatch({
+    making <- new.env()
+    making$at <- at
+    examine(observe(making, "making", make(seed)), at)
+  }, fuzz_finding = function(f) c(f[c("outcome", "where", "detail")], checked = ""))
 }
+
+# Without recipes.
+fuzz_terms <- function(seed, at) fuzz_seed(seed, at, function(seed) fuzz_model(seed, "terms"))
 
 # Ends the check. It is not an error, so that error handlers do not catch it.
 found <- function(outcome, where, detail) {
@@ -29,13 +34,13 @@ examine <- function(model, at, invariants = 3) {
   case$warned <- character()
   case$told <- 0
   case$fit <- observe(case, "galvi", run_model(model))
-  case$rows <- rows_of(case$fit, model$env$d)
+  case$rows <- if (model$comparable) rows_of(case$fit, model$env$d) else new_rows_of(model)
   case$trusted <- is_trusted(case)
-  for (question in c(fuzz_asked_always, sample(setdiff(names(fuzz_questions), fuzz_asked_always), 2L))) {
+  for (question in c(fuzz_asked_always, sample(setdiff(names(fuzz_questions), fuzz_asked_always), 3L))) {
     ask(case, question)
   }
   checked <- character()
-  for (name in sample(names(fuzz_invariants))) {
+  for (name in sample(if (model$comparable) names(fuzz_invariants) else fuzz_invariants_of_any)) {
     if (length(checked) == invariants) break
     holds <- observe(case, name, fuzz_invariants[[name]](case))
     if (is.character(holds)) found("broken invariant", name, holds)
@@ -53,12 +58,17 @@ run_model <- function(model, changes = list(), data = model$env$d) {
   call[names(changes)] <- changes
   env <- new.env(parent = model$env)
   env$d <- data
-  call$formula <- str2lang(sprintf("stats::as.formula(quote(%s))", deparse1(call$formula)))
   eval(call, env)
 }
 
 # The rows of the data that a fit has used, as data for predictions.
 rows_of <- function(fit, data) data[match(row.names(fit$data), row.names(data)), , drop = FALSE]
+
+# The same where the fit has no row for each of the data's: a source's rows are those of `d`.
+new_rows_of <- function(model) {
+  data <- tryCatch(eval(model$call$data, model$env), error = function(e) NULL)
+  utils::head(if (is.data.frame(data)) data else model$env$d, 200L)
+}
 
 # Evaluates; ends the check at an error, or at a warning that is not galvi's. Once there is a fit, an error about an
 # argument is a refusal; any other error should have come before the fit.
@@ -69,7 +79,7 @@ observe <- function(case, where, expr) {
       clear <- inherits(e, "galvi_error") && names_something(conditionMessage(e))
       refused <- inherits(e, c("galvi_error_argument", "galvi_error_method", "galvi_error_family"))
       if (clear && where != "galvi" && refused) return(NULL)
-      outcome <- if (!clear) "unclear error" else if (where == "galvi") "clear error" else "late error"
+      outcome <- if (!clear) "unclear error" else if (where %in% c("galvi", "making")) "clear error" else "late error"
       found(outcome, where, sprintf("%s: %s", class(e)[1L], conditionMessage(e)))
     }),
     warning = function(w) {
@@ -91,13 +101,16 @@ names_something <- function(message) nchar(message) > 20 && grepl("[`\"(=]", mes
 # Does the fit report that it has converged?
 is_trusted <- function(case) {
   state <- case$fit$convergence
-  state$converged && !nzchar(state$message) && state$jitter == 0 && !length(case$warned)
+  isTRUE(state$converged && !nzchar(state$message) && state$jitter == 0) && !length(case$warned)
 }
 
 # ---- questions ----
 
 # A log density of -Inf is legal: that of an impossible value.
 or_impossible <- function(x) pmax(x, -.Machine$double.xmax)
+
+# Responses that may be classes.
+or_number <- function(x) if (is.numeric(x)) x else ifelse(is.na(x), NA, 1)
 
 # Each returns numbers that must be finite, unless a message or warning explains why not: a mean may overflow, a row may
 # have no prediction.
@@ -120,8 +133,7 @@ fuzz_questions <- list(
   interval = function(fit, rows) stats::predict(fit, interval = "prediction"),
   density = function(fit, rows) or_impossible(stats::predict(fit, rows, type = "density")),
   simulate = function(fit, rows) {
-    drawn <- unlist(stats::simulate(fit, nsim = 2, seed = 1))
-    if (is.numeric(drawn)) drawn else ifelse(is.na(drawn), NA, 1)
+    or_number(unlist(stats::simulate(fit, nsim = 2, seed = 1)))
   },
   residuals = function(fit, rows) stats::residuals(fit, type = "quantile"),
   ranef = function(fit, rows) lapply(nlme::ranef(fit), unlist),
@@ -138,6 +150,54 @@ fuzz_questions <- list(
   tidy = function(fit, rows) {
     if (!requireNamespace("generics", quietly = TRUE)) return(numeric())
     generics::tidy(fit, "fixed")$std.error
+  },
+  density_of_draws = function(fit, rows) or_impossible(rstantools::log_lik(fit, rows, ndraws = 5)),
+  linpred = function(fit, rows) rstantools::posterior_linpred(fit, newdata = rows, ndraws = 5),
+  epred = function(fit, rows) rstantools::posterior_epred(fit, ndraws = 5),
+  predictive = function(fit, rows) or_number(rstantools::posterior_predict(fit, rows, ndraws = 5)),
+  draws = function(fit, rows) unlist(posterior::as_draws_df(fit, ndraws = 10)),
+  cdf = function(fit, rows) stats::predict(fit, rows, type = "cdf", q = 1),
+  survival = function(fit, rows) stats::predict(fit, rows, type = "survival", times = c(0.1, 1, 10)),
+  hazard = function(fit, rows) stats::predict(fit, rows, type = "cumhaz", times = c(0.1, 1), interval = "credible"),
+  dpar = function(fit, rows) stats::predict(fit, rows, dpar = pick(c("sigma", "shape", "phi", "zi", "disc")), se.fit = TRUE),
+  population = function(fit, rows) stats::predict(fit, rows, re_formula = NA, se.fit = TRUE),
+  averaged = function(fit, rows) stats::predict(fit, rows[1L, , drop = FALSE], re_formula = "integrate"),
+  total = function(fit, rows) stats::predict(fit, rows, aggregate = ~ 1, se.fit = TRUE)$fit,
+  covariance = function(fit, rows) stats::predict(fit, rows, type = "link", covariance = TRUE),
+  credible = function(fit, rows) stats::predict(fit, rows, interval = "credible"),
+  effects = function(fit, rows) {
+    shown <- conditional_effects(fit, resolution = 10, method = pick(c("posterior_epred", "posterior_linpred", "posterior_predict")))
+    lapply(shown, function(one) one[c("estimate__", "se__", "lower__", "upper__")])
+  },
+  hypothesis = function(fit, rows) {
+    names <- names(stats::coef(fit))
+    if (!length(names)) return(numeric())
+    hypothesis(fit, sprintf("`%s` > 0", pick(names)), class = NULL)$hypothesis$Estimate
+  },
+  kfold = function(fit, rows) or_impossible(kfold(fit, K = 2, hyper = "fixed")$pointwise[, "elpd_kfold"]),
+  waic = function(fit, rows) or_impossible(loo::waic(fit)$pointwise[, "elpd_waic"]),
+  check_fit = function(fit, rows) {
+    utils::capture.output(print(check_fit(fit, draws = 100)))
+    numeric()
+  },
+  variances = function(fit, rows) as.data.frame(nlme::VarCorr(fit))$vcov,
+  priors = function(fit, rows) {
+    utils::capture.output(print(prior_summary(fit)))
+    numeric()
+  },
+  added = function(fit, rows) add_data(fit, rows)$elbo,
+  full_vcov = function(fit, rows) {
+    V <- stats::vcov(fit, full = TRUE)
+    # those of hyperparameters are NA where nothing is known of them (?coef.galvi)
+    V[rownames(V) %in% names(stats::coef(fit)), ]
+  },
+  deviance = function(fit, rows) c(stats::deviance(fit), stats::residuals(fit), stats::fitted(fit)),
+  evidence = function(fit, rows) as.numeric(stats::logLik(fit)),
+  influence = function(fit, rows) stats::cooks.distance(fit),
+  augmented = function(fit, rows) generics::augment(fit)$.fitted,
+  frame = function(fit, rows) {
+    stats::model.frame(fit)
+    stats::model.matrix(fit)
   }
 )
 fuzz_asked_always <- c("elbo", "hyper", "coef", "vcov", "link", "response", "summary")
@@ -292,7 +352,8 @@ fuzz_invariants <- list(
     holds(all(off <= 1), "row %d is off by %.3g times what is allowed", at, max(off))
   },
   `terms add up` = function(case) {
-    if (!case$trusted) return(NULL)
+    # thresholds at the means of columns are in the model's offset
+    if (!case$trusted || !is.null(case$fit$design$level)) return(NULL)
     terms <- stats::predict(case$fit, type = "terms")
     sums <- apply(terms, if (is.matrix(terms)) 1L else c(1L, 3L), sum)
     eta <- stats::predict(case$fit, type = "link")
@@ -419,10 +480,20 @@ fuzz_invariants <- list(
     for (x in intersect(c("x1", "x2"), names(d))) d[[x]] <- d[[x]] * fuzz_unit
     same_bound(at_starts(case, case$model$env$d), at_starts(case, d), tolerance = tol$fuzz_bound)
   },
+  `update() fits the same` = function(case) {
+    if (!case$trusted || !is_fixed(case$fit) || !is_bound(case$fit) || has_chosen_points(case)) return(NULL)
+    env <- list2env(list(fit = case$fit), parent = case$model$env)
+    same_bound(case$fit, suppressMessages(eval(quote(stats::update(fit)), env)))
+  },
   `a fit goes on from itself` = function(case) {
     if (!case$trusted || !is_bound(case$fit) || has_chosen_points(case)) return(NULL)
     same_bound(case$fit, again(case, list(start = case$fit, hyper = "fixed")))
   }
+)
+
+# Those that ask nothing of how the fit keeps its rows.
+fuzz_invariants_of_any <- c(
+  "a saved fit predicts the same", "vcov is a covariance"
 )
 
 # A power of two: the numbers change, their digits do not.

@@ -3,26 +3,35 @@
 # and kernels with their arguments, methods and expectations. The tables here say what to put where: a line
 # per argument, column, response and kind of hostile data.
 
-# list(seed, code: lines that make the data, call, plain: is everything at its default, env: where the code
-# has run). A pure function of the seed (and of the registries); nothing of it is hidden from the code.
-fuzz_model <- function(seed) {
+# list(seed, code: lines that make the data, call, plain: is everything at its default, recipe: name in fuzz_recipes,
+# comparable: see recipe(), env: where the code has run). A pure function of the seed (and of the registries); nothing of
+# it is hidden from the code.
+fuzz_model <- function(seed, name = draw_recipe()) {
   set.seed(seed, "Mersenne-Twister", "Inversion", "Rejection")
+  force(name)
   plain <- chance(0.35)
-  family <- draw_family(plain)
-  response <- draw_response(family$name)
-  args <- c(
-    list(formula = paste(response$name, "~", draw_predictor(plain)), data = "d", family = family$text),
-    draw_arguments(plain, response)
-  )
-  used <- unique(all.vars(str2lang(call_text("list", args))))
-  code <- draw_data(seed, intersect(names(fuzz_columns), used), response)
+  drawn <- if (name == "terms") recipe_terms(plain) else fuzz_recipes[[name]](plain)
+  args <- c(list(formula = drawn$formula, data = "d", family = drawn$family), draw_arguments(plain, drawn$response))
+  args[names(drawn$args)] <- drawn$args
+  used <- unique(all.vars(str2lang(call_text("list", c(unname(args), drawn$response$name)))))
+  code <- draw_data(seed, intersect(names(fuzz_columns), c(used, if (name == "points") "x1")), drawn$response)
   model <- list(
-    seed = seed, code = c(code, if ("graph" %in% used) draw_graph()),
-    call = str2lang(call_text("galvi", args)), plain = plain
+    seed = seed, code = c(code, if ("graph" %in% used && is.null(drawn$more)) draw_graph(), drawn$more),
+    call = str2lang(call_text("galvi", args)), plain = plain && name == "terms", recipe = name,
+    comparable = drawn$comparable
   )
   model$env <- run_code(model$code)
-  if (!plain) model$call <- draw_method(model)
+  if (name == "terms" && !plain) model$call <- draw_method(model)
   model
+}
+
+draw_recipe <- function() if (chance(0.5)) "terms" else pick(names(fuzz_recipes), fuzz_recipe_weights)
+
+# Terms and a family in one formula.
+recipe_terms <- function(plain) {
+  family <- draw_family(plain)
+  response <- draw_response(family$name)
+  recipe(paste(response$name, "~", draw_predictor(plain)), family$text, response)
 }
 
 # The lines that show a model: paste them into R.

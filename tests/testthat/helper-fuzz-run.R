@@ -26,7 +26,7 @@ fuzz <- function(seeds, workers = 1, limit = 20, examiner = "fuzz_seed", sources
 
 # Found beside this file, wherever the tests are.
 fuzz_sources <- function(dir = testthat::test_path()) {
-  files <- c("helper-tolerance.R", "helper-fuzz-models.R", "helper-fuzz-checks.R", "helper-fuzz-run.R")
+  files <- c("helper-tolerance.R", "helper-fuzz-models.R", "helper-fuzz-recipes.R", "helper-fuzz-checks.R", "helper-fuzz-run.R")
   normalizePath(file.path(dir, files), mustWork = TRUE)
 }
 
@@ -50,7 +50,7 @@ hire <- function(seeds, examiner, sources) {
     stdout = NULL, stderr = file.path(folder, "stderr"),
     env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), OPENBLAS_NUM_THREADS = "1")
   )
-  list(process = process, seeds = seeds, folder = folder, read = 0L, since = Sys.time(),
+  list(process = process, seeds = seeds, folder = folder, read = 0L, since = Sys.time(), interrupted = FALSE,
        hire = function(seeds) hire(seeds, examiner, sources))
 }
 
@@ -101,7 +101,10 @@ watch <- function(worker, limit) {
   alive <- worker$process$is_alive()
   lines <- strsplit(readLines(file.path(worker$folder, "results"), warn = FALSE), "\t", fixed = TRUE)
   fresh <- lines[seq_along(lines) > worker$read]
-  if (length(fresh)) worker$since <- Sys.time()
+  if (length(fresh)) {
+    worker$since <- Sys.time()
+    worker$interrupted <- FALSE
+  }
   worker$read <- length(lines)
   rows <- lapply(fresh[lengths(fresh) == 6L], function(parts) do.call(fuzz_row, as.list(parts)))
   worker$seeds <- setdiff(worker$seeds, vapply(rows, `[[`, 0, "seed"))
@@ -109,7 +112,11 @@ watch <- function(worker, limit) {
   if (!length(worker$seeds)) dismiss(worker)
   if (!length(lines)) limit <- max(limit, seconds_to_start)
   deaf <- silent > limit + seconds_to_hear
-  if (alive && silent > limit && !deaf) worker$process$interrupt()
+  # once: a second one could meet the worker after the seed, where nobody expects it
+  if (alive && silent > limit && !deaf && !worker$interrupted) {
+    worker$process$interrupt()
+    worker$interrupted <- TRUE
+  }
   if (!length(worker$seeds) || alive && !deaf) return(list(worker = worker, rows = rows))
   if (length(lines)) where <- lines[[length(lines)]][2L]
   fatal <- if (alive) {

@@ -231,3 +231,7 @@ test_that("sizes and controls", {
     galvi_control(tolerance = 1)
   })
 })
+
+test_that("data that are not found are said so once, without a warning of R about evaluating them again", {
+  expect_no_warning(expect_error(galvi(y ~ x, no_such_data), "`no_such_data` is not found", class = "galvi_error_data"))
+})

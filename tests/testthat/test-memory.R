@@ -46,6 +46,23 @@ test_that("rows, columns, nodes and latent values are counted where nothing is N
   expect_gt(many$bytes, few$bytes + 3000 * 500)
 })
 
+test_that("draws of parameters are sized before they are begun", {
+  fit <- small_fit("gaussian")
+  expect_error(check_size(parameter_draws_size(1e9, 3), 2^33), "1,000,000,000 draws are too many for the posterior",
+    class = "galvi_error_size")
+  skip_if_not_installed("posterior")
+  expect_error(posterior::as_draws(fit, ndraws = 2e9), "draws are too many", class = "galvi_error_size")
+})
+
+test_that("a process given 20 neighbours is known to need what it was measured to take", {
+  set.seed(1)
+  n <- 3000
+  d <- data.frame(x = runif(n), z = runif(n), y = rnorm(n))
+  model <- prepare_model(y ~ gp(x, z, neighbours = 20), d)$model
+  measured <- 85 * 2^20  # peak address space less what was there before the core was called
+  expect_gt(fit_size(model)$bytes, 0.75 * measured)
+})
+
 test_that("joint covariances are sized before they are begun", {
   fit <- small_fit("gaussian")
   size <- prediction_size(fit, 1e5, TRUE)
