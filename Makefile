@@ -17,7 +17,7 @@ help:
 	@echo "make docs      rewrite help pages, NAMESPACE, RcppExports and Makevars"
 	@echo "make site      build the web site in site/ and check its links (needs pandoc; five to ten minutes)"
 	@echo "make install   build and install galvi and what it needs"
-	@echo "make sanitize  run the tests of a build with Eigen's assertions on"
+	@echo "make sanitize  run the tests of a build with sanitizers and assertions on (FILES=\"a b\" for some; hours)"
 	@echo "make mutants   break the package in one place after the other: do the tests notice? (NAMES=\"a b\" for some; hours)"
 	@echo "make clean     remove what building left in the tree"
 
@@ -59,7 +59,7 @@ install:
 	@$(RSCRIPT) tools/install.R
 
 sanitize:
-	@$(RSCRIPT) tools/sanitize.R
+	@$(ONE_THREAD) $(RSCRIPT) tools/sanitize.R $(FILES)
 
 mutants:
 	@$(RSCRIPT) tools/install.R test
@@ -67,4 +67,4 @@ mutants:
 
 clean:
 	find src tests/probes '(' -name '*.o' -o -name '*.so' -o -name '*.dll' ')' -delete
-	rm -rf src/.built-with galvi.Rcheck galvi_*.tar.gz demo-output bench/output site
+	rm -rf src/.built-with galvi.Rcheck galvi_*.tar.gz demo-output bench/output site sanitized

@@ -122,10 +122,11 @@ fit_model <- function(model, method, hyper, control, start = NULL, report = NULL
     .Call(`_galvi_fit_model`, model, method, hyper, control, start, report, keep)
 }
 
-#' Weighted points of the posterior of the hyperparameters (`fit$hyper_posterior`) from uniform numbers U, S x m
+#' Weighted points of the posterior of the hyperparameters (`fit$hyper_posterior`)
+#' @param U Uniform numbers, S x m; NULL for those of quantiles.
 #' @return list(x: S x learned; z: S x m; weight: S numbers, not normalised).
 #' @noRd
-hyper_points <- function(posterior, U) {
+hyper_points <- function(posterior, U = NULL) {
     .Call(`_galvi_hyper_points`, posterior, U)
 }
 

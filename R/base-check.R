@@ -331,6 +331,9 @@ and_words <- function(x) sub(", ([^,]+)$", " and \\1", paste(x, collapse = ", ")
 
 or_else <- function(x, default) if (is.null(x)) default else x
 
+# The elements that are there.
+not_null <- function(x) x[!vapply(x, is.null, NA)]
+
 #' Numbers as dates or times, if `x` is of these
 #' @noRd
 alike <- function(numbers, x) `attributes<-`(numbers, attributes(range(x)))

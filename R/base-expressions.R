@@ -35,7 +35,8 @@ own_function <- function(name) {
 
 # The name that model.frame() gives a variable.
 variable_name <- function(expr) {
-  paste(deparse(expr, width.cutoff = 500L, backtick = !is.symbol(expr) && is.language(expr)), collapse = " ")
+  if (is.symbol(expr)) return(as.character(expr))
+  paste(deparse(expr, width.cutoff = 500L, backtick = is.language(expr)), collapse = " ")
 }
 
 # The name of a call's function, "gp" for gp() and galvi::gp(); "" if it has none.

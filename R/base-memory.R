@@ -9,10 +9,9 @@
 #' @param bytes Approximate number of bytes, beyond those in use.
 #' @param rows,what For the message "12,000 rows are too many for ...": the number of rows, and the computation.
 #' @param advice A sentence: what to do instead.
+#' @return An environment, whose words are made when an error needs them.
 #' @noRd
-new_size <- function(bytes, rows, what, advice) {
-  list(bytes = bytes, rows = rows, what = what, advice = advice)
-}
+new_size <- function(bytes, rows, what, advice) environment()
 
 # Of a short latent vector: precision, covariance, factors, sums and their changes.
 column_bytes <- function(length) 16 * 8 * length^2

@@ -233,17 +233,23 @@ averaged_effects <- function(view) {
 # Package marginaleffects: predictions, comparisons and slopes from joint posterior draws of E[y | eta], so that all
 # terms are as uncertain as they are. hypotheses() is about coefficients and uses their Gaussian posterior.
 
-# Rows that are compared have to be drawn together, since eta is drawn anew in each call. The package stacks them for
-# models of class `bart`, whose draws are made by predict() too; without that class there are no intervals.
+# The package's extension for other classes (an option and get_predict(), get_coef(), set_coef(), get_vcov()) knows a
+# model as a function of a few coefficients: comparisons() and slopes() then predict the rows of either side in calls of
+# their own, and only coefficients tie them together. A process has none, and two calls draw it twice, so that of
+# f(x + h) - f(x) the variance would grow as 1 / h^2; by the delta method it would be that of the fixed effects alone.
+# Rows are stacked into one call for models of class `bart`, whose draws are made by predict() too.
 #' @exportS3Method marginaleffects::sanitize_model_specific
 sanitize_model_specific.galvi <- function(model, calling_function = "", ...) {
   if (!identical(calling_function, "hypotheses")) {
     if (inherits(model, "galvi_stages")) model <- stages_view(model)
     return(structure(model, class = c("galvi", "bart")))
   }
-  # a class that the package does not know is let in by its option
-  options(marginaleffects_model_classes = union(getOption("marginaleffects_model_classes"), "galvi"))
-  model
+  # coefficients are what the extension is for, and its option is the user's to set
+  if ("galvi" %in% getOption("marginaleffects_model_classes")) return(model)
+  stop_galvi("argument", paste(
+    "marginaleffects::hypotheses() takes fits of galvi() after `options(marginaleffects_model_classes = \"galvi\")`.",
+    "hypothesis() needs no option."
+  ))
 }
 
 #' @exportS3Method marginaleffects::get_predict

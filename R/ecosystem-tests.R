@@ -14,7 +14,8 @@
 #' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` versions and plots, from `ndraws =
 #'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"`, and `re_formula` is as
 #'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws` and `re_formula`, but they are
-#'   used. `vcov` is TRUE or FALSE. `hypotheses()` tests coefficients, with their Gaussian posterior.
+#'   used. `vcov` is TRUE or FALSE. `hypotheses()` tests coefficients, with their Gaussian posterior, after
+#'   `options(marginaleffects_model_classes = "galvi")`; [hypothesis()] needs no option.
 #' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()`, for families that [glm()] has as well. Terms other
 #'   than fixed effects are averaged over the data.
 #' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()` and `vif()`, from the posterior mean and covariance of

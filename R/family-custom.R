@@ -137,12 +137,12 @@ own_family_type.galvi_custom_family <- function(family) {
   )
 }
 
-# As a row of core_facts$likelihood.
+# As those of core_facts$likelihood.
 #' @export
 facts_of_family.galvi_custom_family <- function(family, model) {
   predicted <- model$likelihood$functions$predicted
   several <- length(predicted) > 0L
-  data.frame(
+  list(
     type = "custom", log_concave = family$custom$log_concave && !several, conjugate = FALSE, closed_form = FALSE,
     discrete = family$custom$support$discrete, separable = !several,
     divides_dispersion = FALSE, latents = 1L + length(predicted), classes = 0L

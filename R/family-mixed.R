@@ -103,12 +103,13 @@ as_plain <- function(x) if (is.factor(x)) as.character(x) else x
 # Of all parts together.
 #' @export
 facts_of_family.galvi_mixed_family <- function(family, model) {
-  parts <- do.call(rbind, Map(function(part, likelihood) {
+  parts <- Map(function(part, likelihood) {
     facts_of_family(part, list(likelihood = likelihood))
-  }, family$parts, model$likelihood$parts))
-  data.frame(
-    type = "mixed", log_concave = all(parts$log_concave), conjugate = FALSE, closed_form = all(parts$closed_form),
-    discrete = all(parts$discrete), separable = TRUE, divides_dispersion = FALSE, latents = 1L, classes = 0L
+  }, family$parts, model$likelihood$parts)
+  all_are <- function(what) all(vapply(parts, `[[`, NA, what))
+  list(
+    type = "mixed", log_concave = all_are("log_concave"), conjugate = FALSE, closed_form = all_are("closed_form"),
+    discrete = all_are("discrete"), separable = TRUE, divides_dispersion = FALSE, latents = 1L, classes = 0L
   )
 }
 

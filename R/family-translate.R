@@ -1,6 +1,8 @@
 # Families of other packages: the corresponding family of ours, with the parameters that they fix, or why there is none.
 
 translation <- function(name) {
+  # one search for all, as most names have none
+  if (!grepl(translated_names, name, ignore.case = TRUE, perl = TRUE)) return(NULL)
   for (entry in family_translations) if (grepl(entry$pattern, name, ignore.case = TRUE)) return(entry)
   NULL
 }
@@ -160,6 +162,8 @@ family_translations <- list(
   list(pattern = "^weibull_?ph$", family = "weibull_ph", link = "log"),
   list(pattern = "^lognormal$", family = "lognormal", link = "log")
 )
+
+translated_names <- paste(vapply(family_translations, `[[`, "", "pattern"), collapse = "|")
 
 # Families without a counterpart: a pattern of the name, and what to use.
 refused_families <- c(

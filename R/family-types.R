@@ -573,7 +573,7 @@ zero_family <- function(kind, base) {
   set_parameters(family_by_name(name, base$link, "base"), base$parameters)
 }
 
-#' A row of core_facts$likelihood for the fit's likelihood
+#' What core_facts$likelihood has of the fit's likelihood, a list
 #' @noRd
 facts_of <- function(fit) {
   # a predictor alone, whose parameter has the place of the response
@@ -585,7 +585,7 @@ facts_of_family <- function(family, model) UseMethod("facts_of_family")
 #' @export
 facts_of_family.default <- function(family, model) {
   facts <- core_facts$likelihood
-  facts <- facts[match(model$likelihood$type, facts$type), ]
+  facts <- lapply(facts, `[`, match(model$likelihood$type, facts$type))
   if (!isTRUE(model$likelihood$truncated)) return(facts)
   facts[c("conjugate", "closed_form", "log_concave")] <- list(FALSE, FALSE, facts$truncated_concave)
   facts

@@ -292,7 +292,7 @@ set_parameters <- function(family, given) {
   for (name in intersect(names(given), names(type$options))) {
     family$options[[name]] <- type$options[[name]](given[[name]])
   }
-  given <- Filter(Negate(is.null), given[names(given) %in% names(type$parameters)])
+  given <- not_null(given[names(given) %in% names(type$parameters)])
   for (name in names(given)) {
     if (!is.null(type$parameters[[name]]$tidy)) given[[name]] <- type$parameters[[name]]$tidy(given[[name]])
     type$parameters[[name]]$check(type$parameters[[name]], given[[name]], name)
@@ -492,8 +492,8 @@ refuse_link <- function(name, link, links) {
 #'   family = negbinomial())
 #' coef(fit)
 #'
-#' # excess zeros and overdispersion, each with predictors of its own
-#' fit <- galvi(list(count ~ spray, shape ~ spray, zi ~ 1), data = InsectSprays,
+#' # excess zeros, and overdispersion with a predictor of its own
+#' fit <- galvi(list(Days ~ Age, shape ~ Sex, zi ~ 1), data = MASS::quine,
 #'   family = zero_inflated(negbinomial()))
 #' coef(fit)
 #'

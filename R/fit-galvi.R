@@ -418,8 +418,7 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
 #' @noRd
 typed_argument <- function(name, words, frame) {
   expr <- eval(call("substitute", as.name(name)), frame)
-  n <- frame_number(frame)
-  env <- if (n && any(all.names(expr) %in% c(words, foreign_priors))) typed_in(name, n)
+  env <- if (any(all.names(expr) %in% c(words, foreign_priors))) typed_in(name, frame_number(frame))
   if (name == "prior" && !is.null(env)) check_prior_calls(expr, env)
   if (is.null(env)) return(get(name, envir = frame))
   eval(with_own_words(expr, words, env), env)
@@ -434,6 +433,7 @@ frame_number <- function(env) {
 # it
 # was not typed but left to its default, or passed on in a way that leaves no trace.
 typed_in <- function(name, n) {
+  if (n == 0L) return(NULL)
   parent <- sys.parents()[n]
   written <- match.call(sys.function(n), sys.call(n), envir = frame_at(parent))[[name]]
   while (is_passed_on(written) && parent > 0L) {

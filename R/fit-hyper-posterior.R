@@ -45,7 +45,7 @@ hyper_quantiles <- function(posterior, core, values, probs) {
   sums <- !moves_alone(posterior, core, values)[known] | !is.null(posterior$design)
   together <- c(rows[sums], unlist(blocks))
   if (length(together)) {
-    sample <- hyper_points(posterior, even_points(8192L, length(posterior$free)))
+    sample <- hyper_points(posterior)
     theta <- reported_hyper(core, natural_hyper(core, values, sample$x))[, together, drop = FALSE]
     out[together, ] <- weighted_quantiles(t(theta), sample$weight, probs)
     # nothing is known of what is at the end of its range

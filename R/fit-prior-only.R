@@ -23,7 +23,7 @@ prior_posterior <- function(model) {
       mixing_sds(prior, n, values[, row$hyper$global], if (is.null(row$hyper$slab)) Inf else values[, row$hyper$slab])
     }, numeric(n))
     core["prior_rows"] <- list(NULL)
-    core <- Filter(Negate(is.null), core)
+    core <- not_null(core)
   }
   core$weights[] <- 0
   core$hyper$learned[] <- FALSE
@@ -40,7 +40,7 @@ prior_posterior <- function(model) {
   out <- states[[1L]]
   if (n > 1L) {
     out$states <- lapply(states, function(state) {
-      list(weight = 1 / n, posterior = Filter(Negate(is.null), state[posterior_parts]))
+      list(weight = 1 / n, posterior = not_null(state[posterior_parts]))
     })
   }
   out[c("converged", "message", "gap", "prior_only")] <- list(TRUE, "", NA_real_, list(left = left))

@@ -5,7 +5,7 @@
 #' @noRd
 kept_design <- function(fit) {
   kept <- fit$design
-  args <- c(Filter(Negate(is.null), kept[c("weights", "offset")]), kept$known)
+  args <- c(not_null(kept[c("weights", "offset")]), kept$known)
   # parsing reads no more of the data than the names of columns, for a `.`
   columns <- stats::setNames(data.frame(matrix(0, 0L, length(kept$columns))), kept$columns)
   elsewhere <- unlist(lapply(args, all.vars))

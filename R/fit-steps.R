@@ -266,7 +266,7 @@ with_sample <- function(result, core, passes, control) {
 with_states_kept <- function(result, core, passes, control) {
   result$states <- lapply(result$states, function(state) {
     posterior <- with_sample(state$posterior, core, passes, control)
-    list(weight = state$weight, posterior = Filter(Negate(is.null), posterior[posterior_parts]))
+    list(weight = state$weight, posterior = not_null(posterior[posterior_parts]))
   })
   if (!length(result$states)) result$states <- NULL
   result
@@ -374,7 +374,7 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
   # that of another fit may have been one of its binary rows
   family <- without_stages(family)
   na.action <- check_na_action(na.action)
-  plain <- without_bar(formulas, family, Filter(Negate(is.null), args))
+  plain <- without_bar(formulas, family, not_null(args))
   of_pieces <- if (is_cox(plain$family)) design_of_cox else if (has_stages(plain$formulas, plain$family)) design_of_stages
   # their rows are made in memory
   if (!is.null(of_pieces) && is_row_source(data)) {
@@ -400,5 +400,5 @@ read_wide <- function(formulas, data, family, args, na.action) {
   if (is_row_source(data)) data <- whole_source(row_source(data), formulas, args)
   words <- c(family_words, "galvi_family")
   family <- check_evaluates(family, "family", "family", words, family_hint, link_hint)
-  design_of_wide(formulas[[1L]], data, family, Filter(Negate(is.null), args), check_na_action(na.action))
+  design_of_wide(formulas[[1L]], data, family, not_null(args), check_na_action(na.action))
 }

@@ -81,9 +81,9 @@ visible_radius <- 0.35
 #' @param tried What the core found, or NULL.
 #' @noRd
 uncertainty_notes <- function(fit, tried) {
-  if (is.null(tried) || tried$method %in% c("points", "factorised") || !has_uncertain(fit)) return(NULL)
+  if (is.null(tried) || tried$method %in% c("points", "factorised")) return(NULL)
   far <- is.finite(tried$rho) && tried$rho >= visible_radius
-  if (is.null(tried$points) && !far) return(NULL)
+  if (is.null(tried$points) && !far || !has_uncertain(fit)) return(NULL)
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else {
     # linear response, whose covariance may miss a share of up to its radius
     changed <- sqrt(diag(stats::vcov(fit)) / diag(stats::vcov(at_estimates(fit))))
@@ -153,8 +153,9 @@ without_refused_states <- function(fit, tried) {
 #' Warns where standard deviations are not to be trusted, as the posterior is too far from every Gaussian
 #' @noRd
 warn_uncertainty <- function(fit, tried) {
-  if (is.null(tried$refused) || !nzchar(tried$refused) || !has_uncertain(fit)) return(invisible())
-  if (uncertainty_method(fit) != "factorised") return(invisible())
+  if (warn_separation(fit)) return(invisible())
+  if (is.null(tried$refused) || !nzchar(tried$refused) || uncertainty_method(fit) != "factorised") return(invisible())
+  if (!has_uncertain(fit)) return(invisible())
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else Inf
   least <- names(stats::coef(fit))[
     if (all(is.finite(ratio))) which.max(abs(log(ratio))) else which.max(scaled_sds(fit))
@@ -163,4 +164,19 @@ warn_uncertainty <- function(fit, tried) {
     "Standard deviations and intervals may be much too small: %s. The data say little about %s: give it a prior that",
     "says how large effects may be, such as %s."
   ), tried$refused, quote_names(least), prior_to_type(fit, least)), call = fit$call)
+}
+
+#' Warns where classes are separated and a flat prior of a slope leaves estimates without end; was it said?
+#' @noRd
+warn_separation <- function(fit) {
+  spec <- fixed_spec(fit$design$specs)
+  slopes <- if (!is.null(spec)) spec$columns[spec$assign > 0L & !are_thresholds(spec)]
+  flat <- Filter(function(name) is_flat(fit$prior[[name]]), slopes)
+  separated <- if (length(flat)) separation(fit)
+  if (is.null(separated)) return(FALSE)
+  warn_galvi("uncertainty", sprintf(paste(
+    "%s so under a flat prior estimates have no end, and these numbers mean nothing. The data say little about %s: give",
+    "it a prior that says how large effects may be, such as %s."
+  ), separated, quote_names(flat[1L]), prior_to_type(fit, flat[1L])), call = fit$call)
+  TRUE
 }

@@ -143,7 +143,7 @@ new_fit <- function(call, model, core, result) {
   result$message <- paste(c(result$message[nzchar(result$message)], lost), collapse = "; ")
   # Elements that do not apply are left out: package insight silently drops an object with a NULL element.
   fit <- structure(
-    Filter(Negate(is.null), list(
+    not_null(list(
       call = call, formula = model$formula, family = model$family,
       method = result$method, expectation = result$expectation,
       solver = vapply(core$predictors, `[[`, "", "solver"),
@@ -274,11 +274,11 @@ hyper_table <- function(core, result) {
   quantiles <- hyper_quantiles(result$hyper_posterior, core, result$hyper, c(0.025, 0.975))[shown, , drop = FALSE]
   # where an estimate is at the end of its range, the curvature there gives no interval
   if (is.null(result$states)) quantiles[status == "at bound", ] <- NA_real_
-  data.frame(
+  list2DF(list(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
     estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = quantiles[, 1L], upr = quantiles[, 2L],
     lower = range(hyper$lower), upper = range(hyper$upper), status = as.character(status)
-  )
+  ))
 }
 
 # Their values as users see them.

@@ -304,7 +304,7 @@ format.galvi_kernel <- function(x, digits = NULL, ...) {
     }, "")
     paste(words, collapse = sprintf(" %s ", facts_of_kernel(x)$operation))
   } else {
-    given <- c(x$constants, Filter(Negate(is.null), x$settings))
+    given <- c(x$constants, not_null(x$settings))
     if (!is.null(x$columns)) given$columns <- x$columns
     if (x$ard) given$ard <- TRUE
     values <- vapply(given, format_setting, "", digits)

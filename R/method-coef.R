@@ -149,7 +149,7 @@ random_effects <- function(fit) {
     list(mean = block$mean, sd = matrix(sd, nrow(block$mean)), names = rownames(block$mean), spec = spec)
   })
   names(effects) <- vapply(specs, `[[`, "", "label")
-  Filter(Negate(is.null), effects)
+  not_null(effects)
 }
 
 # A row per effect, or per level where these have several; a pair of columns per latent, or effect, or both.

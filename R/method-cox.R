@@ -263,7 +263,7 @@ refit_cox <- function(fit, rows, hyper) {
   learned <- hyper == "refit" && any(fit$model$hyper$learned)
   known <- fit$design$intervals
   columns <- stats::setNames(data.frame(matrix(0, 0L, length(fit$design$columns))), fit$design$columns)
-  args <- Filter(Negate(is.null), fit$design[c("weights", "offset")])
+  args <- not_null(fit$design[c("weights", "offset")])
   frame <- frame_of_rows(known$frame, rows)
   attr(frame, "na.action") <- NULL
   design <- naming_rows(frame_labels(frame), design_of_times(

@@ -110,7 +110,7 @@ spread_parameters <- function(fit) {
       )
     })
   })
-  Filter(Negate(is.null), unlist(unlist(found, FALSE), FALSE))
+  not_null(unlist(unlist(found, FALSE), FALSE))
 }
 
 # sd_g__x, or sd_g where all effects share it; cor_g, or cor_g__1 at lag one.
@@ -267,4 +267,5 @@ as_linear <- function(expr, count) {
   list(slopes = unname(slopes), constant = eval(expr, zero, hypothesis_functions()))
 }
 
-hypothesis_functions <- function() asNamespace("stats")
+# Functions of base and stats; `stats` may be detached, so the search path does not say where they are.
+hypothesis_functions <- function() environment(stats::plogis)

@@ -94,7 +94,6 @@ BIC.galvi_logLik <- BIC.galvi
 
 #' @exportS3Method lmtest::lrtest
 lrtest.galvi <- function(object, ..., name = NULL) {
-  check_fits(list(...), lrtest.galvi, "lrtest()")
   warn_evidence("lrtest()")
   NextMethod()
 }

@@ -155,6 +155,12 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
     if (!"formula" %in% names(call)) {
       stop_galvi("formula", "The fit was made from `x` and `y`, so it has no formula to update.")
     }
+    if (!inherits(formula., "formula") && !(is.character(formula.) && length(formula.) == 1L)) {
+      stop_galvi("argument", sprintf(paste(
+        "`formula.` must be a formula of the response, such as `. ~ . + x`, not %s: for formulas of several parameters",
+        "call galvi() anew."
+      ), describe(formula.)))
+    }
     changed <- stats::update(object$formula, formula.)
     others <- lapply(unname(object$design$others), `[[`, "formula")
     call$formula <- if (length(others)) as.call(c(quote(list), changed, others)) else changed

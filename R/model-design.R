@@ -146,6 +146,7 @@ own_design <- function(parts, built) {
 
 # Levels that are allowed in new data, by variable. Variables that only open terms use may have others.
 known_levels <- function(frame, parsed) {
+  if (!any(vapply(unclass(frame)[-1L], function(x) is.factor(x) || is.character(x), NA))) return(NULL)
   levels <- stats::.getXlevels(without_response(attr(frame, "terms")), frame)
   specs <- single_specs(all_specs(parsed))
   open <- which_can(specs, "open")

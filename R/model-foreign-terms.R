@@ -154,7 +154,7 @@ own_gp <- function(expr) {
   sd <- take(c("sd", "sigma", "alpha"))
   if (is.numeric(sd)) variance <- sd^2 else if (!is.null(sd)) variance <- call("^", sd, 2)
   if (is.character(expr[["by"]])) expr$by <- as.name(expr[["by"]])
-  typed <- Filter(Negate(is.null), list(lengthscale = size, variance = variance))
+  typed <- not_null(list(lengthscale = size, variance = variance))
   if (is.null(expr[["kernel"]]) && (!is.null(period) || !is.null(cov) || !is.null(nu) || length(typed))) {
     word <- if (!is.null(period)) "periodic" else {
       own_word <- if (is.character(cov)) foreign_kernels[cov] else NA

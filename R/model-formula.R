@@ -87,6 +87,7 @@ sort_summands <- function(pieces, env) {
 
 # Fixed effects are those of R's formulas.
 check_fixed <- function(expr) {
+  if (!is.call(expr)) return(invisible())
   head <- head_name(expr)
   if (head %in% kernel_words()) {
     stop_galvi("formula", sprintf(

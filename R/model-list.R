@@ -34,7 +34,7 @@ new_model_list <- function(response, offset, designs, predictors, likelihood, hy
   check_model(c(list(
     y = response$y, size = response$size, weights = response$weights, offset = offset, designs = designs,
     predictors = predictors, likelihood = likelihood, expectation = expectation, pieces = pieces, hyper = hyper
-  ), Filter(Negate(is.null), c(
+  ), not_null(c(
     response[c("censoring", "known", "counts", "part", "shares")], list(prior_rows = prior_rows)
   ))))
 }
@@ -141,7 +141,7 @@ without_rows <- function(model) model_of_rows(model, integer())
 #' Some rows of a design
 #' @noRd
 subset_rows <- function(design, at) {
-  lapply(design, function(term) lapply(Filter(Negate(is.null), term), take_rows_of, at))
+  lapply(design, function(term) lapply(not_null(term), take_rows_of, at))
 }
 
 #' Concatenates blocks of rows, or their designs

@@ -244,6 +244,7 @@ stop_unknown_list <- function(name, specs, prefix) {
 check_prior_names <- function(coefficients, known, unused = list(), hyper = character()) {
   known <- c("intercept", "at_means", "default", unique(known))
   unknown <- setdiff(names(coefficients), known)
+  if (!length(unknown) && !length(unused)) return(invisible())
   names <- paste0(
     "The coefficients are ", quote_names(known), if (length(hyper)) {
       sprintf("; the hyperparameters are %s", paste(hyper, collapse = ", "))
@@ -265,7 +266,6 @@ check_prior_names <- function(coefficients, known, unused = list(), hyper = char
       did_you_mean(name, c(known, plain)), names
     ))
   }
-  if (!length(unused)) return(invisible())
   entry <- unused[[1L]]
   given <- if (is_value(entry$value)) format(entry$value) else describe(entry$value)
   if (entry$key %in% known && is.null(entry$labels)) {

@@ -167,7 +167,7 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   # the columns have been read and are numbers now
   design <- design_of_parts(
     long_parts(parts, formula, frame, items, weighted), list(formula), frame, as_galvi_family("gaussian"),
-    Filter(Negate(is.null), used), na.action
+    not_null(used), na.action
   )
   left <- attr(design$data, "na.action")
   keep <- if (length(left)) -as.integer(left) else seq_along(cells)
@@ -178,7 +178,7 @@ design_of_wide <- function(formula, data, family, args, na.action) {
   design$family <- families$family
   if (!is.null(families$part)) design[["part"]] <- families$part[at$item[keep]] # beside `parts`
   design$formula <- formula
-  design$args <- Filter(Negate(is.null), used)
+  design$args <- not_null(used)
   design$wide <- list(
     formula = formula, items = items, units = units, parts = parts, data = rows, name = Y$name, offset = args$offset,
     offsets = offset, entries = cells[keep], integer = all(vapply(Y$columns, is.integer, NA)), levels = read$levels,
@@ -254,7 +254,7 @@ wide_rows <- function(parts, data, env, n) {
     x <- if (v %in% names(data)) data[[v]] else get0(v, envir = env)
     if (NROW(x) == n && !is.function(x)) x
   })
-  values <- Filter(Negate(is.null), values)
+  values <- not_null(values)
   structure(values, row.names = seq_len(n), class = "data.frame")
 }
 
@@ -285,7 +285,7 @@ entry_values <- function(expr, data, env, size, arg) {
 
 wide_offset <- function(offsets, argument, data, env, size) {
   all <- c(lapply(offsets, function(call) call[[2L]]), list(argument))
-  values <- Filter(Negate(is.null), lapply(all, entry_values, data, env, size, "offset"))
+  values <- not_null(lapply(all, entry_values, data, env, size, "offset"))
   if (!length(values)) return(NULL)
   Reduce(`+`, values)
 }

@@ -21,7 +21,7 @@ input_split <- function(fit, variable) {
 #' @param split A second input of the term.
 #' @noRd
 curve_drafts <- function(fit, spec, variable, settings, split = NULL) {
-  splits <- Filter(Negate(is.null), list(split, by_split(spec)))
+  splits <- not_null(list(split, by_split(spec)))
   settings$scale <- panel_scale(fit, settings, c(names(variable), vapply(splits, `[[`, "", "name")))
   # The right margin of ordinal responses has their levels.
   many <- n_latents(fit) > 1L || is_ordinal(fit) || has_classes(fit) && settings$scale == "response"

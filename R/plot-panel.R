@@ -28,7 +28,7 @@ new_panel <- function(name, data, marks, labels = c("", ""), note = NULL, xlim =
                       series = NULL, key = NULL, scale = NULL, columns = NULL, rows = NULL, log = "", tight = FALSE,
                       bare = FALSE, whole = FALSE, asp = NA) {
   panel <- as.list(environment())
-  panel$marks <- Filter(Negate(is.null), marks)
+  panel$marks <- not_null(marks)
   panel
 }
 

@@ -109,15 +109,12 @@ open_query <- function(con, table, columns, rows) {
 
 #' Parquet files by package nanoparquet
 #'
-#' It exports no reader of row groups; if it has an internal one, files of several groups are read a group at a time.
+#' It exports no reader of row groups, so that one file at a time is in memory.
 #' @noRd
 parquet_source <- function(paths) {
-  group_reader <- get0("read_parquet_row_group", asNamespace("nanoparquet"), mode = "function")
-  tables <- function(columns) unlist(lapply(paths, function(path) {
-    groups <- if (is.null(group_reader)) 1L else nanoparquet::read_parquet_info(path)$num_row_groups
-    if (groups < 2L) return(list(function() nanoparquet::read_parquet(path, col_select = columns)))
-    lapply(seq_len(groups) - 1L, function(group) function() group_reader(path, group)[columns])
-  }))
+  tables <- function(columns) {
+    lapply(paths, function(path) function() nanoparquet::read_parquet(path, col_select = columns))
+  }
   schema <- reading("the Parquet files", nanoparquet::read_parquet_schema(paths[1L]))
   leaves <- schema$name[is.na(schema$num_children)]
   new_row_source("the Parquet files", leaves, function(columns, rows) whole_tables(tables(columns)))

@@ -37,8 +37,8 @@
 #'     connection, as workers of `galvi_control(cluster = )` need;
 #'   * a lazy table of package dbplyr;
 #'   * a data set of `arrow::open_dataset()`;
-#'   * paths of Parquet files (with package arrow or nanoparquet; the latter reads one row group at a time) or of CSV
-#'     files with a header. All files must have the same columns.
+#'   * paths of Parquet files (with package arrow, or nanoparquet, which reads one file at a time, whatever its size)
+#'     or of CSV files with a header. All files must have the same columns.
 #' @param from The name of a table, or an SQL query that begins with `SELECT` or `WITH`.
 #' @param ... For CSV files arguments of [utils::read.csv()], such as `colClasses = c(id = "character")` for a text
 #'   column that contains numbers. Must be empty otherwise.

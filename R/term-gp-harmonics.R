@@ -66,7 +66,7 @@ with_harmonics <- function(kernel, count) {
 
 # The number in the series of a term's kernels; NULL where it has none.
 harmonics_of <- function(term) {
-  for (leaf in unlist(lapply(Filter(Negate(is.null), term_kernels(term)), kernel_leaves), recursive = FALSE)) {
+  for (leaf in unlist(lapply(not_null(term_kernels(term)), kernel_leaves), recursive = FALSE)) {
     if (!is.null(leaf$constants$harmonics)) return(leaf$constants$harmonics)
   }
 }

@@ -71,7 +71,7 @@ slopes_changes <- function(spec) {
 }
 
 part_rows <- function(part, at) {
-  own <- intersect(c("group", "effect", "weight", "scale"), names(Filter(Negate(is.null), part)))
+  own <- intersect(c("group", "effect", "weight", "scale"), names(not_null(part)))
   part[own] <- lapply(part[own], function(x) x[at, , drop = FALSE])
   part
 }

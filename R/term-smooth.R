@@ -180,11 +180,14 @@ smooth_bases <- function(bs, call, env) {
     stop_galvi("argument", sprintf("`%s`: `bs` must be the name of a basis, such as \"cr\", not %s.",
       deparse_one(call), describe(bs)))
   }
+  # where mgcv dispatches: some versions do not register all their methods
+  of_mgcv <- environment(mgcv::smooth.construct)
   for (one in bs) {
-    method <- sprintf("smooth.construct.%s.smooth.spec", one)
-    if (exists(method, asNamespace("mgcv"), mode = "function") || exists(method, env, mode = "function")) next
-    known <- grep("^smooth\\.construct\\.[a-z0-9]+\\.smooth\\.spec$", ls(asNamespace("mgcv")), value = TRUE)
-    known <- setdiff(sub("^smooth\\.construct\\.([a-z0-9]+)\\..*", "\\1", known),
+    class <- paste0(one, ".smooth.spec")
+    method <- utils::getS3method("smooth.construct", class, optional = TRUE, envir = of_mgcv)
+    if (!is.null(method) || exists(paste0("smooth.construct.", class), env, mode = "function")) next
+    known <- as.character(utils::.S3methods("smooth.construct", envir = of_mgcv))
+    known <- setdiff(sub("^smooth\\.construct\\.(.*)\\.smooth\\.spec$", "\\1", known),
       c("tensor", "tensor0", "t2", "sf", "sw"))
     stop_galvi("argument", sprintf("`%s`: there is no basis `bs = \"%s\"`. Those of mgcv are %s.", deparse_one(call),
       one, quote_names(known, "\"", 30L)))

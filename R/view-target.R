@@ -271,7 +271,7 @@ check_level <- function(level, arg = "level") {
 check_values_at <- function(at, type) {
   curves <- c("hazard", "cumhaz", "rmst")
   wanted <- c(survival = "times", stats::setNames(rep("times", 3L), curves), cdf = "q")
-  for (name in names(Filter(Negate(is.null), at))) {
+  for (name in names(not_null(at))) {
     if (!identical(unname(wanted[type]), name)) {
       able <- paste0("\"", names(wanted)[wanted == name], "\"", collapse = ", ")
       stop_galvi("argument", sprintf("`%s` is for type = %s, not \"%s\".", name, able, type))

@@ -111,10 +111,10 @@ given_responses <- function(fit, grid, Y) {
     part = if (is_mixed(fit$family)) families$part[at$item], designs = new$rows
   )
   join <- function(old, new) if (alone) new else bind_blocks(list(old, new))
-  for (name in names(Filter(Negate(is.null), rows[names(rows) != "designs"]))) {
+  for (name in names(not_null(rows[names(rows) != "designs"]))) {
     model[[name]] <- join(model[[name]], rows[[name]])
   }
-  model$designs <- Map(function(old, new) Map(function(o, n) join(Filter(Negate(is.null), o), n[names(o)]), old, new),
+  model$designs <- Map(function(old, new) Map(function(o, n) join(not_null(o), n[names(o)]), old, new),
     model$designs, rows$designs)
   model$hyper$value <- fit$posterior$hyper
   model$hyper$learned[] <- FALSE

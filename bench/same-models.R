@@ -6,7 +6,7 @@
 # of galvi's standard deviations over the peer's. Where peers have no priors, galvi's are flat, and take variances as
 # known if theirs do (lme4, mgcv); for smooths they are of fitted values.
 
-source("_helper.R")
+source("bench/_helper.R")
 flat <- list(intercept = normal(0, Inf), default = normal(0, Inf))
 as_known <- galvi_control(uncertainty = "factorised")
 stan <- function(f, ...) f(..., refresh = 0, seed = 1, cores = 1)

@@ -238,12 +238,12 @@ BEGIN_RCPP
 END_RCPP
 }
 // hyper_points
-Rcpp::List hyper_points(Rcpp::List posterior, Rcpp::NumericMatrix U);
+Rcpp::List hyper_points(Rcpp::List posterior, Rcpp::Nullable<Rcpp::NumericMatrix> U);
 RcppExport SEXP _galvi_hyper_points(SEXP posteriorSEXP, SEXP USEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type posterior(posteriorSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type U(USEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type U(USEXP);
     rcpp_result_gen = Rcpp::wrap(hyper_points(posterior, U));
     return rcpp_result_gen;
 END_RCPP

@@ -94,12 +94,15 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   }
 }
 
-//' Weighted points of the posterior of the hyperparameters (`fit$hyper_posterior`) from uniform numbers U, S x m
+//' Weighted points of the posterior of the hyperparameters (`fit$hyper_posterior`)
+//' @param U Uniform numbers, S x m; NULL for those of quantiles.
 //' @return list(x: S x learned; z: S x m; weight: S numbers, not normalised).
 //' @noRd
 // [[Rcpp::export(rng = false)]]
-Rcpp::List hyper_points(Rcpp::List posterior, Rcpp::NumericMatrix U) {
-  const HyperPoints points = galvi::hyper_points(hyper_posterior_from_list(posterior), from_r(U));
+Rcpp::List hyper_points(Rcpp::List posterior, Rcpp::Nullable<Rcpp::NumericMatrix> U = R_NilValue) {
+  const HyperPosterior known = hyper_posterior_from_list(posterior);
+  const HyperPoints points =
+      U.isNull() ? galvi::hyper_points(known) : galvi::hyper_points(known, from_r(Rcpp::NumericMatrix(U.get())));
   return Rcpp::List::create(Rcpp::_["x"] = to_r(points.x), Rcpp::_["z"] = to_r(points.z),
                             Rcpp::_["weight"] = to_r(points.weight));
 }

@@ -1,28 +1,61 @@
-# Builds galvi with Eigen's and the standard library's assertions on and undefined behaviour trapped, in a
-# separate library, and runs the tests with it. About ten times slower than `make test`.
+# Builds galvi in sanitized/ with the address and undefined behaviour sanitizers (g++ on Linux) and with the assertions
+# of Eigen and of the standard library, and runs the tests with it. Five to ten times slower than `make test`.
+#   Rscript tools/sanitize.R [parts of test files' names]
 source("tools/packages.R")
+
+# R itself is not sanitized: the runtime libraries must be in the process before it.
+compiler <- strsplit(system2(file.path(R.home("bin"), "R"), c("CMD", "config", "CXX17"), stdout = TRUE), " ")[[1]]
+compiler <- compiler[!startsWith(compiler, "-")]
+runtime <- vapply(c("libasan.so", "libstdc++.so"), function(name) {
+  system2(compiler[1], c(compiler[-1], paste0("-print-file-name=", name)), stdout = TRUE)
+}, "")
+preload <- sprintf("LD_PRELOAD='%s'", paste(runtime, collapse = " "))
+rscript <- file.path(R.home("bin"), "Rscript")
+# R never frees its heap, so leaks are not looked for.
+report <- tempfile("report")
+options <- paste0("halt_on_error=0:print_stacktrace=1:detect_leaks=0:log_path=", report)
+settings <- c(preload, paste0(c("ASAN_OPTIONS=", "UBSAN_OPTIONS="), options))
+starts <- suppressWarnings(system2(rscript, c("-e", "1"), env = settings, stdout = FALSE, stderr = FALSE)) == 0
+if (!all(file.exists(runtime)) || !starts) {
+  message("R does not start with the address sanitizer of ", paste(compiler, collapse = " "), ".")
+  cat("0 passed, 0 failed, 1 skipped\n")
+  quit()
+}
 suggested <- described("Suggests")
 install_missing(c(described(c("Imports", "LinkingTo")),
                   suggested[c("testthat", "numDeriv", "generics", "processx")]))
 
-copy <- file.path(tempdir(), "galvi")
-dir.create(copy)
-parts <- c("DESCRIPTION", "NAMESPACE", "README.md", "R", "src", "data", "man", "tests", "tools")
-invisible(file.copy(parts, copy, recursive = TRUE))
-unlink(list.files(copy, "\\.(o|so|dll)$", recursive = TRUE, full.names = TRUE))
+# A copy, because objects with and without sanitizers cannot be mixed. Its own objects stay: what has not changed is not
+# compiled again.
+copy <- file.path(getwd(), "sanitized")
+kept <- "\\.(o|so|dll)$"
+stale <- list.files(copy, recursive = TRUE, full.names = TRUE)
+unlink(grep(kept, stale, value = TRUE, invert = TRUE))
+files <- grep(paste0("^sanitized/|", kept), list.files(recursive = TRUE), value = TRUE, invert = TRUE)
+for (folder in unique(dirname(files))) dir.create(file.path(copy, folder), recursive = TRUE, showWarnings = FALSE)
+invisible(file.copy(files, file.path(copy, files), copy.date = TRUE))
 
-flags <- paste("-O1 -g -UNDEBUG -D_GLIBCXX_ASSERTIONS -Wno-ignored-attributes -fsanitize=undefined",
-               "-fno-sanitize-recover=undefined -include", normalizePath("tools/eigen_assert.h"))
-makevars <- file.path(tempdir(), "Makevars")
-writeLines(c(paste("CXX17FLAGS =", flags), "SHLIB_CXX17LDFLAGS = -shared -fsanitize=undefined"), makevars)
-library <- file.path(tempdir(), "library")
+# Everything that is found is reported: neither sanitizer stops at the first. Without -g1 a report names no lines.
+sanitizers <- "-fsanitize=address,undefined -fsanitize-recover=address,undefined -fno-omit-frame-pointer"
+assertions <- paste("-UNDEBUG -D_GLIBCXX_ASSERTIONS -include", file.path(copy, "tools", "eigen_assert.h"))
+makevars <- tempfile("Makevars")
+writeLines(c(paste("CXX17FLAGS = -O1 -g1 -Wno-ignored-attributes", sanitizers, assertions), "GALVI_DEBUG =",
+             paste("SHLIB_CXX17LDFLAGS = -shared", sanitizers)), makevars)
+Sys.setenv(R_MAKEVARS_USER = makevars, MAKEFLAGS = "-j2")
+library <- tempfile("library")
 dir.create(library)
-message("Building galvi with assertions (some minutes).")
-r_cmd(c("INSTALL", "--no-test-load", paste0("--library=", library), copy),
-      env = c("MAKEFLAGS=-j2", paste0("R_MAKEVARS_USER=", makevars)), quietly = TRUE)
-
+message("Building galvi with sanitizers (ten minutes the first time).")
+setwd(copy)
+install <- function(folder) {
+  r_cmd(c("INSTALL", "--no-multiarch", "--no-test-load", paste0("--library=", library), folder), quietly = TRUE)
+}
 .libPaths(c(library, .libPaths()))
 Sys.setenv(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
-Sys.setenv(R_MAKEVARS_USER = makevars)  # for the entry points that only tests call
-setwd(copy)
-quit(status = system2(file.path(R.home("bin"), "Rscript"), "tools/test.R"))
+install(".")
+Rcpp::compileAttributes("tests/probes")
+install("tests/probes")  # here and not by tools/test.R, under whose sanitizer the compiler would be slow
+
+status <- system2(rscript, c("tools/test.R", shQuote(commandArgs(TRUE))), env = settings)
+reports <- list.files(dirname(report), paste0("^", basename(report)), full.names = TRUE)
+for (file in reports) message(paste(readLines(file), collapse = "\n"))
+quit(status = if (length(reports)) 1 else status)

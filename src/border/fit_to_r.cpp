@@ -8,7 +8,7 @@
 
 namespace galvi {
 
-Rcpp::DataFrame trace_to_r(const Trace& trace) {
+Rcpp::List trace_to_r(const Trace& trace) {
   const auto& rows = trace.rows();
   const int n = static_cast<int>(rows.size());
   Rcpp::IntegerVector iteration(n), start(n), step(n), factorisations(n), products(n), sweeps(n);
@@ -26,11 +26,14 @@ Rcpp::DataFrame trace_to_r(const Trace& trace) {
     sweeps[i] = rows[i].cost.sweeps;
     visited[i] = rows[i].cost.rows;
   }
-  return Rcpp::DataFrame::create(Rcpp::_["iteration"] = iteration, Rcpp::_["seconds"] = seconds,
-                                 Rcpp::_["flops"] = flops, Rcpp::_["elbo"] = elbo, Rcpp::_["gap"] = gap,
-                                 Rcpp::_["factorisations"] = factorisations, Rcpp::_["products"] = products,
-                                 Rcpp::_["sweeps"] = sweeps, Rcpp::_["rows"] = visited, Rcpp::_["start"] = start,
-                                 Rcpp::_["step"] = step);
+  Rcpp::List out = Rcpp::List::create(
+      Rcpp::_["iteration"] = iteration, Rcpp::_["seconds"] = seconds, Rcpp::_["flops"] = flops, Rcpp::_["elbo"] = elbo,
+      Rcpp::_["gap"] = gap, Rcpp::_["factorisations"] = factorisations, Rcpp::_["products"] = products,
+      Rcpp::_["sweeps"] = sweeps, Rcpp::_["rows"] = visited, Rcpp::_["start"] = start, Rcpp::_["step"] = step);
+  // Rcpp::DataFrame calls R's as.data.frame(), which takes as long as the search of a small fit
+  out.attr("class") = "data.frame";
+  out.attr("row.names") = Rcpp::IntegerVector::create(NA_INTEGER, -n);
+  return out;
 }
 
 namespace {

@@ -9,7 +9,7 @@
 
 namespace galvi {
 
-Rcpp::DataFrame trace_to_r(const Trace& trace);
+Rcpp::List trace_to_r(const Trace& trace);
 Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, const Algorithm& algorithm,
                     const Trace& trace);
 /// `fit$hyper_posterior`, and back: what hyper_points() reads of it.

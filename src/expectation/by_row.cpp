@@ -95,7 +95,7 @@ void ScalarByRow::evaluate_row(const Likelihood& likelihood, const Datum& datum,
 void ScalarByRow::add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                                    const double* variance, double weight, VectorRef gradient) const {
   if (likelihood.add_expected_gradient(datum, mean, variance, weight, gradient)) return;
-  thread_local GaussianRule rule;
+  GaussianRule rule;
   rule.place(*mean, *variance, likelihood.smoothness(datum));
   for (std::size_t j = 0; j < rule.nodes().size(); ++j)
     likelihood.add_gradient(datum, &rule.nodes()[j], weight * rule.weights()[j], gradient);

@@ -9,9 +9,8 @@
 namespace galvi {
 namespace {
 
-const Composition& composition(const Likelihood& likelihood, const Datum& datum) {
-  thread_local Composition sum;
-  sum.clear();
+Composition composition(const Likelihood& likelihood, const Datum& datum) {
+  Composition sum;
   likelihood.compose(datum, sum);
   return sum;
 }
@@ -114,7 +113,7 @@ std::string ComposedExpectation::refuses(const Likelihood& likelihood) const {
 
 void ComposedExpectation::evaluate_row(const Likelihood& likelihood, const Datum& datum, const double* mean,
                                        const double* variance, int order, RowExpectation& out) const {
-  const Composition& sum = composition(likelihood, datum);
+  const Composition sum = composition(likelihood, datum);
   const Index K = likelihood.latents();
   out.value = sum.constant;
   if (sum.linear != 0.0) {
@@ -147,7 +146,7 @@ void ComposedExpectation::evaluate_row(const Likelihood& likelihood, const Datum
 // 0 to the sum of their weights. In units of eta alpha is |c| times as large, lambda c^2 times.
 void ComposedExpectation::dual_lines(const Likelihood& likelihood, const Datum& datum,
                                      DualLine* lines) const {
-  const Composition& sum = composition(likelihood, datum);
+  const Composition sum = composition(likelihood, datum);
   for (Index k = 0; k < likelihood.latents(); ++k) {
     const LatentParts parts(sum, k);
     double risen = 0.0;
@@ -162,7 +161,7 @@ void ComposedExpectation::dual_lines(const Likelihood& likelihood, const Datum& 
 // v = 0 it is E - alpha t.
 void ComposedExpectation::conjugate_row(const Likelihood& likelihood, const Datum& datum, const double* x,
                                         RowConjugate& out) const {
-  const Composition& sum = composition(likelihood, datum);
+  const Composition sum = composition(likelihood, datum);
   out.value = sum.constant;
   out.rest = infinity;
   for (Index k = 0; k < likelihood.latents(); ++k) {
@@ -176,7 +175,7 @@ void ComposedExpectation::conjugate_row(const Likelihood& likelihood, const Datu
 void ComposedExpectation::add_row_gradient(const Likelihood& likelihood, const Datum& datum,
                                            const double* mean, const double* variance, double weight,
                                            VectorRef gradient) const {
-  const Composition& sum = composition(likelihood, datum);
+  const Composition sum = composition(likelihood, datum);
   CompositionAdjoint adjoint;
   adjoint.constant = weight;
   adjoint.linear = weight * *mean;

@@ -63,7 +63,7 @@ MeanDerivatives expect(const MeanOverSize& form, const double* mean, const doubl
   tilted_means(mean, variance, order, tilted);
   MeanDerivatives out;
   if (form.count > 0.0) {
-    thread_local ShiftedMeans means;
+    ShiftedMeans means;
     means.place(variance[1], mean[1], mean[1], order, form.alone);
     means.means(mean[1], alone);
     softplus_means(mean[1] - mean[0], variance[0] + variance[1], order, size);
@@ -93,7 +93,7 @@ MeanDerivatives expect(const MeanOverDispersion& form, const double* mean, const
   }
   if (form.count > 0.0) {
     double both[5], sigmoid[5];
-    thread_local ShiftedMeans means;
+    ShiftedMeans means;
     const double at = mean[0] - mean[1];
     means.place(variance[0] + variance[1], at, at, order, form.both);
     means.means(at, both);

@@ -131,8 +131,7 @@ void add_narrow(ShiftedSigmoid& sigmoid, const GaussianRule& rule, Index o, int 
   }
 }
 
-/// What a row with K latent values needs for its outer mean: kept from row to row, as small allocations would cost as
-/// much as a closed form inside.
+/// What a row with K latent values needs for its outer mean.
 struct Workspace {
   explicit Workspace(Index K) : first(K - 1), here(K - 1) {}
   DerivativeRule rule;
@@ -147,15 +146,6 @@ struct Workspace {
     }
   }
 };
-
-// Inner expectations have fewer latent values, so a row and those inside of it do not share one.
-Workspace& workspace(Index K) {
-  thread_local std::vector<std::unique_ptr<Workspace>> known;
-  const auto at = static_cast<std::size_t>(K);
-  if (known.size() <= at) known.resize(at + 1);
-  if (!known[at]) known[at] = std::make_unique<Workspace>(K);
-  return *known[at];
-}
 
 /// The mean over eta_o, by values at the rule's nodes, of the expectation over the K - 1 others.
 /// value_at(u, part): adds that expectation at eta_o = u.
@@ -248,13 +238,13 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
   const Nesting nesting = form.nesting(datum, mean, variance);
   const Index o = nesting.outer;
   add_part(nesting.beside);
-  Workspace& space = workspace(K);
+  Workspace space(K);
   DerivativeRule& rule = space.rule;
   if (nesting.sigmoid_weight != 0.0) {
     const Index i = 1 - o;
     ShiftedSigmoid sigmoid(form, datum, nesting.sigmoid_weight, mean[i], variance[i], order);
     if (GaussianRule::narrow(variance[o], nesting.smoothness)) {
-      thread_local GaussianRule hermite;
+      GaussianRule hermite;
       hermite.place(mean[o], variance[o], nesting.smoothness);
       return add_narrow(sigmoid, hermite, o, order, out);
     }
@@ -299,7 +289,7 @@ void Nested::add_row_gradient(const Likelihood& likelihood, const Datum& datum, 
   add_part(nesting.beside);
   GaussianRule rule;
   rule.place(mean[o], variance[o], nesting.smoothness);
-  Workspace& space = workspace(K);
+  Workspace space(K);
   space.gather_others(mean, variance, o, K);
   const double *m = space.here.mean, *v = space.here.variance;
   std::optional<ShiftedSigmoid> sigmoid;

@@ -35,7 +35,7 @@ void by_stein(int from, double t, double sd, double variance, double l[5]) {
 }
 
 void from_rule(const StandardFunction& f, double mean, double variance, double l[5]) {
-  thread_local GaussianRule rule;
+  GaussianRule rule;
   rule.place(mean, variance, f.smoothness());
   for (int k = 0; k < 5; ++k) l[k] = 0.0;
   const double sd = std::sqrt(variance);
@@ -61,7 +61,7 @@ std::string Quadrature::refuses(const Likelihood& likelihood) const {
 
 void Quadrature::evaluate_point(const Likelihood& likelihood, const Datum& datum, double mean,
                                 double variance, int /*order*/, PointExpectation& out) const {
-  thread_local GaussianRule rule;
+  GaussianRule rule;
   const Smoothness smoothness = likelihood.smoothness(datum);
   rule.place(mean, variance, smoothness);
   // E l'' itself stays a sum with one sign where l is concave.

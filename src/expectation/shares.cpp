@@ -22,8 +22,8 @@ Smoothness smoothness_in_first(const Shares& form, const double* mean, const dou
 }  // namespace
 
 MeanDerivatives expect(const Shares& form, const double* mean, const double* variance, int order) {
-  thread_local DerivativeRule rule;
-  thread_local ShiftedMeans whole, first, second;
+  DerivativeRule rule;
+  ShiftedMeans whole, first, second;
   const int last = order > 1 ? 4 : 2;
   rule.place(mean[0], variance[0], smoothness_in_first(form, mean, variance));
   const std::vector<double>& nodes = rule.nodes();

@@ -99,8 +99,8 @@ void SoftmaxExpectation::evaluate_row(const Likelihood& likelihood, const Datum&
   const Softmax classes = *likelihood.softmax();
   const Index K = classes.latents(), C = classes.classes;
   const double n = trials_of(datum);
-  thread_local SoftmaxLattice lattice;
-  thread_local Sums sums;
+  SoftmaxLattice lattice;
+  Sums sums;
   lattice.place(classes, mean, variance, false);
   sums.take(lattice, order);
 

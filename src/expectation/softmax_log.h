@@ -66,8 +66,7 @@ class SoftmaxLog final : public ByRow {
     const Softmax classes = *likelihood.softmax();
     const Index K = classes.latents();
     const double n = trials_of(datum);
-    thread_local std::vector<double> w;
-    w.resize(K);
+    std::vector<double> w(K);
     double top = classes.reference < 0 ? -infinity : 0.0;
     for (Index k = 0; k < K; ++k) top = std::max(top, mean[k] + 0.5 * variance[k]);
     double sum = classes.reference < 0 ? 0.0 : std::exp(-top);

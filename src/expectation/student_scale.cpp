@@ -34,7 +34,7 @@ class StudentLattice {
   /// out: derivatives of that integral in m_1 (p) and m_2 (q), p + q <= 2 or, for order 2, 4.
   void integrate(int order, MeanDerivatives& out) const {
     constexpr double negligible = 16.0;
-    thread_local LogNormalTransform transform;
+    LogNormalTransform transform;
     const double first = std::min(-negligible, gap_ - LogNormalTransform::left(variance_));
     const double last = gap_ + LogNormalTransform::right(variance_);
     double step = log_step;

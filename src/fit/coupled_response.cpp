@@ -47,6 +47,9 @@ class DensityRows {
         prior_precision_(unit.asDiagonal() * unknowns.prior_precision() * unit.asDiagonal()) {
     for (Index k = 0; k < K_; ++k)
       W_.push_back(unknowns.W(k) * unit.segment(unknowns.first(k), unknowns.count(k)).asDiagonal());
+    for (Index begin = 0; begin < model_.rows(); begin += block_rows)
+      prepared_.push_back(model_.likelihood().prepare(
+          model_.data().slice(begin, std::min(block_rows, model_.rows() - begin))));
   }
 
   double evaluations() const { return static_cast<double>(model_.rows() * tensors_.size()); }
@@ -117,7 +120,7 @@ class DensityRows {
     for (Matrix* derivative : derivatives) derivative->resize(N, entries *= K_);
     const Index blocks = (N + block_rows - 1) / block_rows;
     Vector values(blocks);
-    constexpr double density_work = 100;  // approximate flops
+    constexpr double density_work = 50;  // approximate flops
     parallel_for(context_, blocks, density_work * evaluations(), [&](Index block) {
       values[block] = expect_rows(block * block_rows, std::min(block_rows, N - block * block_rows), centre, between,
                                   derivatives);
@@ -237,26 +240,18 @@ class DensityRows {
       f = Eigen::Map<const Matrix>(all.data(), count, nodes);
       return all.tail(count);
     }
-    Vector out(count), eta(K_);
-    for (Index i = 0; i < count; ++i) {
-      const Index n = begin + i;
-      if (is_prior(n)) {
-        f.row(i).setZero();
-        out[i] = 0;
-        continue;
-      }
-      const Datum datum = data[n];
-      const Matrix& T = roots[i].T;
-      for (Index s = 0; s < nodes; ++s) {
-        for (Index a = 0; a < K_; ++a) {
-          eta[a] = centre(n, a);
-          for (Index b = 0; b <= a; ++b) eta[a] += T(a, b) * z(s, b);
-        }
-        f(i, s) = likelihood.log_density(datum, eta.data());
-      }
-      eta = centre.row(n);
-      out[i] = likelihood.log_density(datum, eta.data());
+    const PreparedRows& rows = prepared_[begin / block_rows];
+    Matrix eta(count, K_);
+    for (Index s = 0; s < nodes; ++s) {
+      eta = centre.middleRows(begin, count);
+      for (Index i = 0; i < count; ++i)
+        for (Index a = 0; a < K_; ++a)
+          for (Index b = 0; b <= a; ++b) eta(i, a) += roots[i].T(a, b) * z(s, b);
+      likelihood.careful_log_densities(rows, eta, f.col(s).array());
     }
+    eta = centre.middleRows(begin, count);
+    Vector out(count);
+    likelihood.careful_log_densities(rows, eta, out.array());
     return out;
   }
 
@@ -266,6 +261,7 @@ class DensityRows {
   const Index K_;
   const HermiteTensors tensors_;
   std::vector<Matrix> W_;
+  std::vector<PreparedRows> prepared_;  // blocks of rows
   const Vector prior_mean_;
   const Matrix prior_precision_;
 };

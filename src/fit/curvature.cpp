@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
+
+#include <Eigen/Eigenvalues>
 
 #include "fit/choose.h"
 
@@ -70,6 +73,19 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
   }
   table.set_values(values);
   return result;
+}
+
+std::optional<Matrix> search_hessian(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                                     const Start& start, const InferenceControl& control) {
+  constexpr Index most = 12;    // that are worth their inferences
+  constexpr double least = 0.1;  // curvature: a nat over some units
+  if (table.learned() > most) return std::nullopt;
+  std::vector<Index> all(table.learned());
+  std::iota(all.begin(), all.end(), Index{0});
+  const std::optional<Matrix> found = objective_hessian(model, algorithm, table, all, start, control);
+  if (!found) return std::nullopt;
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(-*found);
+  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(least).asDiagonal() * eigen.eigenvectors().transpose();
 }
 
 Curvature curvature_at(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,

@@ -37,4 +37,9 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
                                         HyperTable& table, const std::vector<Index>& which, const Start& mode,
                                         InferenceControl control, const SideVisit& visit = nullptr);
 
+/// That of minus the objective in all learned hyperparameters, made positive definite, for a search from the table's
+/// values; empty where it is not known or would take long.
+std::optional<Matrix> search_hessian(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
+                                     const Start& start, const InferenceControl& control);
+
 }  // namespace galvi

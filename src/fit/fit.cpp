@@ -129,8 +129,12 @@ Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, co
       model.update(table.values());
       InferenceControl control = plan.inference;
       control.one_start = true;
-      out.fit = fit_hyper(model, choose(plan.method, model), table, true, found.fit.inference.posterior.start(),
-                          control, plan.hyper, aside);
+      // the mode is near, and a search without a Hessian tries places far away first
+      const Algorithm& algorithm = choose(plan.method, model);
+      const Start start = found.fit.inference.posterior.start();
+      HyperControl hyper = plan.hyper;
+      hyper.hessian = search_hessian(model, algorithm, table, start, control);
+      out.fit = fit_hyper(model, algorithm, table, true, start, control, hyper, aside);
       if (!out.fit.inference.message.empty()) throw std::domain_error(out.fit.inference.message);
       out.state = state_of(model, out.fit.inference.posterior, plan.keep_factor);
     } catch (const std::domain_error&) {  // the fit is as good without it

@@ -128,10 +128,16 @@ HyperPoints hyper_points(const HyperPosterior& posterior, const Matrix& U) {
   return out;
 }
 
+HyperPoints hyper_points(const HyperPosterior& posterior) {
+  // a line needs fewer, and the middles of equal parts are better there
+  constexpr Index of_one = 2048, of_several = 8192;
+  if (posterior.size() > 1) return hyper_points(posterior, even_points(of_several, posterior.size()));
+  return hyper_points(posterior, Vector::LinSpaced(of_one, 0.5 / of_one, 1 - 0.5 / of_one));
+}
+
 double log_volume(const HyperPosterior& posterior) {
-  constexpr Index S = 8192;
   const Index m = posterior.size();
-  const HyperPoints points = hyper_points(posterior, even_points(S, m));
+  const HyperPoints points = hyper_points(posterior);
   return points.scale + std::log(points.weight.mean()) +
          static_cast<double>(m) * (log_sqrt_2pi + std::log(proposal_width(m))) +
          std::log(std::abs(posterior.axes.determinant()));

@@ -54,6 +54,8 @@ struct HyperPoints {
   double scale;   // log of what they are divided by
 };
 HyperPoints hyper_points(const HyperPosterior& posterior, const Matrix& U);
+/// Those for quantiles and integrals.
+HyperPoints hyper_points(const HyperPosterior& posterior);
 
 /// log of the integral of the density, whose value at the mode is one, over the unconstrained
 /// hyperparameters.

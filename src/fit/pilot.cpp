@@ -1,7 +1,6 @@
 #include "fit/pilot.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "fit/curvature.h"
 #include "global/global_model.h"
@@ -13,18 +12,11 @@ namespace {
 
 constexpr double rough = 1e-3;  // nats; what part of the rows says is off by more
 
-// The nearest matrix that curves upwards everywhere, by a nat over three units at least.
-Matrix raised(const Matrix& hessian) {
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(hessian);
-  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.1).asDiagonal() * eigen.eigenvectors().transpose();
-}
-
 }  // namespace
 
 std::optional<Matrix> learn_from_part(LatentGaussianModel& part, const Method& method, InferenceControl inference,
                                       HyperTable& table) {
   constexpr double reach = 2;
-  constexpr Index most = 12;  // of which the Hessian is worth its inferences
   const Vector before = table.values(), from = table.unconstrained();
   part.update(before);
   HyperControl hyper;
@@ -35,12 +27,8 @@ std::optional<Matrix> learn_from_part(LatentGaussianModel& part, const Method& m
     const Algorithm& algorithm = choose(method, part);
     const Fit fit = fit_hyper(part, algorithm, table, true, std::nullopt, inference, hyper, aside);
     std::optional<Matrix> hessian;
-    if (table.learned() <= most && part.one_optimum() && part.estimates_distance()) {
-      std::vector<Index> all(table.learned());
-      std::iota(all.begin(), all.end(), Index{0});
-      hessian = objective_hessian(part, algorithm, table, all, fit.inference.posterior.start(), inference);
-      if (hessian) hessian = raised(-*hessian);
-    }
+    if (part.one_optimum() && part.estimates_distance())
+      hessian = search_hessian(part, algorithm, table, fit.inference.posterior.start(), inference);
     Vector x = table.unconstrained();
     for (Index i = 0; i < x.size(); ++i)
       if (!table.is_place()[i]) x[i] = std::clamp(x[i], from[i] - reach, from[i] + reach);

@@ -87,8 +87,9 @@ class JointDensity {
         if (m > 0) update_priors(table_.values());
       }
       values.col(s) = table_.values();
-      out[s] = values.col(s).allFinite() ? unknowns_.log_prior(X.row(s).head(L).transpose()) + table_.log_prior()
-                                         : -infinity;
+      // a flat prior has an infinite sd
+      const bool finite = (values.col(s).array().isFinite() || !values_.array().isFinite()).all();
+      out[s] = finite ? unknowns_.log_prior(X.row(s).head(L).transpose()) + table_.log_prior() : -infinity;
     }
     add_log_likelihoods(X, values, m > 0, out);
     return out.unaryExpr([](double x) { return std::isfinite(x) ? x : -infinity; });

@@ -20,8 +20,16 @@ struct Hazard {
   double d, e, gap;
 };
 Hazard hazard_excess(double t) {
-  double fourth = 0.0;  // 4 / (t + 5 / (t + ...))
-  for (int k = tail_terms(t); k >= 4; --k) fourth = k / (t + fourth);
+  // k / (t + (k + 1) / (t + ...)) is k / t a_(k + 2) / a_(k + 1), a_k = a_(k + 1) + k / t^2 a_(k + 2): one
+  // division, not one a term.
+  const double square = 1.0 / (t * t);
+  double a = 1.0, after = 1.0;  // a_k, a_(k + 1)
+  for (int k = tail_terms(t); k >= 5; --k) {
+    const double next = a + k * square * after;
+    after = a;
+    a = next;
+  }
+  const double fourth = 4.0 / t * (after / a);  // 4 / (t + 5 / (t + ...))
   const double third = 3.0 / (t + fourth), e = 2.0 / (t + third), d = 1.0 / (t + e);
   // 2 d - e = 2 (third - e) / ((t + e) (t + third)), and so on inwards: no difference of nearly equal terms
   const double gap = d * e * (t + 3.0 * third - 2.0 * fourth) / ((t + fourth) * (t + third));

@@ -107,6 +107,13 @@ class LogPhi final : public StandardFunction {
     return value(mean / std::sqrt(1.0 + variance));
   }
   bool of_normal() const override { return true; }
+  // On the right f and its derivatives are 0 to the last bit.
+  bool means_by_series(double mean, double variance, double out[5]) const override {
+    constexpr double zero_from = 38.6, reach = 9.0;  // in sds
+    if (!(mean - reach * std::sqrt(variance) > zero_from)) return false;
+    std::fill(out, out + 5, 0.0);
+    return true;
+  }
   // The zeros of Phi nearest to the real line are at 1.916 +- 2.816i.
   Smoothness smoothness() const override { return {2.816, 0.0}; }
 };

@@ -15,8 +15,8 @@ class StandardFunction {
   /// d^k f / d x^k, k = 0..4.
   virtual void derivatives(double x, double out[5]) const = 0;
   virtual Smoothness smoothness() const = 0;
-  /// E f^(k)(x), k = 0..4, under x ~ N(mean, variance) by a series, where the Gaussian is so narrow or so wide
-  /// that a short one is accurate to 1e-11; false elsewhere.
+  /// E f^(k)(x), k = 0..4, under x ~ N(mean, variance) by a series, where the Gaussian is so narrow, so
+  /// wide or so far out that a short one is accurate to 1e-11; false elsewhere.
   virtual bool means_by_series(double /*mean*/, double /*variance*/, double /*out*/[5]) const { return false; }
   /// f(x) = x + f(-x)
   virtual bool reflects() const { return false; }

@@ -7,6 +7,7 @@
 
 #include "likelihood/datum_sum.h"
 #include "likelihood/ordered.h"
+#include "numeric/short_numbers.h"
 #include "numeric/special_functions.h"
 
 namespace galvi {
@@ -97,11 +98,14 @@ class AdjacentCategory final : public OrderedResponse<Likelihood> {
   }
 
   double log_density(const Datum& datum, const double* eta) const override {
-    return log_relative(thresholds_.class_of(datum), *eta, shares());
+    ShortNumbers shares(static_cast<std::size_t>(classes()));
+    Eigen::Map<Vector> p = shares.vector();
+    return log_relative(thresholds_.class_of(datum), *eta, p);
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const Index y = thresholds_.class_of(datum);
-    Vector& p = shares();
+    ShortNumbers shares(static_cast<std::size_t>(classes()));
+    Eigen::Map<Vector> p = shares.vector();
     out[0] = log_relative(y, eta, p);
     const double scale = thresholds_.scale(), square = scale * scale;
     double below = 0.0, two = 0.0, three = 0.0, four = 0.0;  // y less the mean, and central moments
@@ -128,7 +132,8 @@ class AdjacentCategory final : public OrderedResponse<Likelihood> {
   // Threshold j is part of T_c for c > j: its slope is P(y > j), less 1 where the class is beyond it.
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     const Index y = thresholds_.class_of(datum), last = classes() - 1;
-    Vector& p = shares();
+    ShortNumbers shares(static_cast<std::size_t>(classes()));
+    Eigen::Map<Vector> p = shares.vector();
     log_relative(y, *eta, p);
     for (Index j = 0; j < last; ++j)
       thresholds_.add(j, weight * (y > j ? -p.head(j + 1).sum() : p.tail(last - j).sum()), gradient);
@@ -143,12 +148,14 @@ class AdjacentCategory final : public OrderedResponse<Likelihood> {
  protected:
   void exceed(double eta, Vector& exceeds) const override {
     double beyond = 0.0;
-    Vector& p = shares();
+    ShortNumbers shares(static_cast<std::size_t>(classes()));
+    Eigen::Map<Vector> p = shares.vector();
     log_relative(0, eta, p);
     for (Index c = exceeds.size() - 1; c >= 0; --c) exceeds[c] = beyond += p[c + 1];
   }
   double at_most(Index c, double eta) const override {
-    Vector& p = shares();
+    ShortNumbers shares(static_cast<std::size_t>(classes()));
+    Eigen::Map<Vector> p = shares.vector();
     log_relative(0, eta, p);
     return p.head(c + 1).sum();
   }
@@ -166,13 +173,8 @@ class AdjacentCategory final : public OrderedResponse<Likelihood> {
   }
 
  private:
-  Vector& shares() const {
-    thread_local Vector p;
-    p.resize(classes());
-    return p;
-  }
   // p <- the probabilities of the classes. Returns log p_y, with its digits where it is small.
-  double log_relative(Index y, double eta, Vector& p) const {
+  double log_relative(Index y, double eta, Eigen::Map<Vector>& p) const {
     const double x = thresholds_.scale() * eta, furthest = 600.0 / static_cast<double>(p.size());
     double top = 0.0;
     if (std::fabs(x - low_) < furthest && std::fabs(x - high_) < furthest) {

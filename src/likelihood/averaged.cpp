@@ -10,7 +10,7 @@ namespace galvi {
 double Averaged::log_density(const Datum& datum, const double* f) const {
   const double c = spread_of(datum);
   if (c == 0) return likelihood_->log_density(datum, f);
-  thread_local TiltedRule rule;
+  TiltedRule rule;
   rule.place(*likelihood_, datum, 1.0, *f, c);
   return rule.log_mass();
 }
@@ -18,11 +18,10 @@ double Averaged::log_density(const Datum& datum, const double* f) const {
 void Averaged::derivatives(const Datum& datum, double f, double out[5]) const {
   const double c = spread_of(datum);
   if (c == 0) return likelihood_->derivatives(datum, f, out);
-  thread_local TiltedRule rule;
-  thread_local std::vector<std::array<double, 5>> l;
+  TiltedRule rule;
   rule.place(*likelihood_, datum, 1.0, f, c);
   const std::vector<double>&nodes = rule.nodes(), &weights = rule.weights();
-  l.resize(nodes.size());
+  std::vector<std::array<double, 5>> l(nodes.size());
   for (std::size_t j = 0; j < nodes.size(); ++j) likelihood_->derivatives(datum, nodes[j], l[j].data());
   out[0] = rule.log_mass();
   log_mixture_derivatives(weights, l, out);
@@ -31,7 +30,7 @@ void Averaged::derivatives(const Datum& datum, double f, double out[5]) const {
 void Averaged::add_gradient(const Datum& datum, const double* f, double weight, VectorRef gradient) const {
   const double c = spread_of(datum);
   if (c == 0) return likelihood_->add_gradient(datum, f, weight, gradient);
-  thread_local TiltedRule rule;
+  TiltedRule rule;
   rule.place(*likelihood_, datum, 1.0, *f, c);
   for (std::size_t j = 0; j < rule.nodes().size(); ++j)
     likelihood_->add_gradient(datum, &rule.nodes()[j], weight * rule.weights()[j], gradient);

@@ -13,7 +13,7 @@ class Composed : public Likelihood {
   explicit Composed(const StandardFunction& f) : f_(f) {}
 
   double log_density(const Datum& datum, const double* eta) const override {
-    const Composition& sum = composition(datum);
+    const Composition sum = composition(datum);
     double value = sum.constant;
     if (sum.linear != 0.0) value += sum.linear * *eta;
     if (sum.quadratic != 0.0) value += sum.quadratic * (*eta - sum.centre) * (*eta - sum.centre);
@@ -22,7 +22,7 @@ class Composed : public Likelihood {
     return value;
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
-    const Composition& sum = composition(datum);
+    const Composition sum = composition(datum);
     double f[5];
     out[0] = sum.constant;
     if (sum.linear != 0.0) out[0] += sum.linear * eta;
@@ -45,7 +45,7 @@ class Composed : public Likelihood {
 
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     if (!has_hyper()) return;
-    const Composition& sum = composition(datum);
+    const Composition sum = composition(datum);
     CompositionAdjoint adjoint;
     adjoint.constant = weight;
     adjoint.linear = weight * *eta;
@@ -68,9 +68,8 @@ class Composed : public Likelihood {
   static double argument(const Composition::Part& part, const double* eta) {
     return part.coefficient * eta[part.latent] + part.shift;
   }
-  const Composition& composition(const Datum& datum) const {
-    thread_local Composition sum;
-    sum.clear();
+  Composition composition(const Datum& datum) const {
+    Composition sum;
     compose(datum, sum);
     return sum;
   }

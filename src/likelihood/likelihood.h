@@ -230,6 +230,8 @@ class Likelihood {
   /// out_n <- log p(y_n | eta_n), to rounding; anything that is not finite where that is not finite or where it needs
   /// the care of log_density().   eta: rows x K
   virtual void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const;
+  /// The same, from log_density() where that is needed, but for rows of weight zero.
+  void careful_log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const;
   /// sum_n weight_n log p(y_n | eta_n), without the rows of weight zero.
   double sum_log_density(const PreparedRows& rows, const ConstMatrixRef& eta) const;
 

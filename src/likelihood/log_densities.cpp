@@ -22,6 +22,22 @@ void Likelihood::log_densities(const PreparedRows& rows, const ConstMatrixRef& e
   }
 }
 
+namespace {
+
+double careful_log_density(const Likelihood& likelihood, const PreparedRows& rows, const ConstMatrixRef& eta, Index n) {
+  const Vector own = eta.row(n).transpose();
+  return likelihood.log_density(rows.data[n], own.data());
+}
+
+}  // namespace
+
+void Likelihood::careful_log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const {
+  log_densities(rows, eta, out);
+  if (std::isfinite(out.sum())) return;
+  for (Index n = 0; n < rows.size(); ++n)
+    if (rows.data.weight[n] != 0 && !std::isfinite(out[n])) out[n] = careful_log_density(*this, rows, eta, n);
+}
+
 double Likelihood::sum_log_density(const PreparedRows& rows, const ConstMatrixRef& eta) const {
   const Vector& weight = rows.data.weight;
   RowArray each(rows.size());
@@ -31,10 +47,7 @@ double Likelihood::sum_log_density(const PreparedRows& rows, const ConstMatrixRe
   double careful = 0;
   for (Index n = 0; n < rows.size(); ++n) {
     if (weight[n] == 0) continue;
-    if (!std::isfinite(each[n])) {
-      const Vector own = eta.row(n).transpose();
-      each[n] = log_density(rows.data[n], own.data());
-    }
+    if (!std::isfinite(each[n])) each[n] = careful_log_density(*this, rows, eta, n);
     careful += weight[n] * each[n];
     if (careful == -infinity) break;
   }

@@ -70,8 +70,7 @@ class OrderedResponse : public Base {
   };
   // E y = sum_c P(y > c),  E y^2 = sum_c (2 c + 1) P(y > c)
   Moments moments(double eta) const {
-    thread_local Vector exceeds;
-    exceeds.resize(classes() - 1);
+    Vector exceeds(classes() - 1);
     exceed(eta, exceeds);
     Moments out;
     double square = 0.0;

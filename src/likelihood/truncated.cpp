@@ -263,8 +263,8 @@ class Responses {
   LogIntegral integral_;
 };
 
-Responses& responses_of(const Likelihood& base, const Datum& row, double eta, int moments = 0) {
-  thread_local Responses responses;
+Responses responses_of(const Likelihood& base, const Datum& row, double eta, int moments = 0) {
+  Responses responses;
   responses.place(base, row, eta, moments);
   return responses;
 }
@@ -291,15 +291,14 @@ double Truncated::log_share(const Datum& row, double eta) const {
   double out[5];
   if (base_->interval(row, eta, out)) return out[0];
   if (const double share = plain_share(row, eta); share > least_plain) return std::log(share);
-  const Responses& in = responses_of(*base_, row, eta);
+  const Responses in = responses_of(*base_, row, eta);
   return in.outside() ? log_complement(in.log_mass()) : in.log_mass();
 }
 
 void Truncated::share(const Datum& row, double eta, double out[5]) const {
   if (base_->interval(row, eta, out)) return;
-  const Responses& in = responses_of(*base_, row, eta);
-  thread_local std::vector<std::array<double, 5>> l;
-  l.resize(in.y().size());
+  const Responses in = responses_of(*base_, row, eta);
+  std::vector<std::array<double, 5>> l(in.y().size());
   for (std::size_t j = 0; j < l.size(); ++j) base_->derivatives(row.at_any(in.y()[j]), eta, l[j].data());
   double f[5] = {in.log_mass()};
   log_mixture_derivatives(in.shares(), l, f);
@@ -327,7 +326,7 @@ void Truncated::derivatives(const Datum& datum, double eta, double out[5]) const
 void Truncated::add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const {
   base_->add_gradient(datum.at_any(datum.y), eta, weight, gradient);
   if (!cut(datum) || !has_hyper() || base_->add_interval_gradient(datum, *eta, -weight, gradient)) return;
-  const Responses& in = responses_of(*base_, datum, *eta);
+  const Responses in = responses_of(*base_, datum, *eta);
   // d log(1 - Q) = -Q / (1 - Q) d log Q
   const double factor = in.outside() ? 1.0 / std::expm1(-in.log_mass()) : -1.0;
   for (std::size_t j = 0; j < in.y().size(); ++j)
@@ -373,7 +372,7 @@ Truncated::Moments Truncated::moments(const Datum& row, double eta) const {
   const bool open = (own.low == -infinity && row.entry == -infinity) || (own.high == infinity && row.exit == infinity);
   if (open && !std::isfinite(mean)) return {mean, infinity};
   const bool finite = !open || std::isfinite(variance);
-  const Responses& in = responses_of(*base_, row, eta, finite ? 2 : 1);
+  const Responses in = responses_of(*base_, row, eta, finite ? 2 : 1);
   if (in.outside()) {
     if (in.y().empty()) return {mean, variance};
     const double ratio = 1.0 / std::expm1(-in.log_mass());

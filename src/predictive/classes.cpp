@@ -42,7 +42,7 @@ LogMoments log_moments(double mean, double variance, bool second, Function L) {
 // K = 1
 void one_latent(const Likelihood& likelihood, double mean, double variance, std::vector<LogMoments>& classes,
                 bool second) {
-  thread_local TiltedRule rule;
+  TiltedRule rule;
   for (std::size_t c = 0; c < classes.size(); ++c) {
     const Datum datum{static_cast<double>(c), 1.0};
     classes[c].first = predictive_log_density(likelihood, datum, mean, variance);
@@ -138,7 +138,7 @@ class ChosenClass final : public LogIntegrand {
     for (Index c = 0; c < classes_.classes; ++c) {
       const Index k = classes_.latent_of(c);
       double f[3], *const at[3] = {f, f + 1, f + 2};
-      thread_local LogNormalTransform transform;
+      LogNormalTransform transform;
       transform.place(u + (k < 0 ? 0.0 : mean_[k]), one_node, k < 0 ? 0.0 : std::fabs(variance_[k]), true);
       transform.evaluate(0, 1, 3, at);
       const double l = std::log(std::max(0.0, f[c == chosen_ ? power_ : 0]));
@@ -188,7 +188,7 @@ class SoftmaxMoments {
       start = std::min(start, -mean[k]);
       stride = std::max(stride, std::sqrt(variance[k]));
     }
-    thread_local LogIntegral integral;
+    LogIntegral integral;
     auto moment = [&](Index c, int power) {
       integral.concave(ChosenClass(classes, mean, variance, c, power), start, stride);
       return std::exp(integral.log_mass());
@@ -261,7 +261,7 @@ double predictive_counts_log_density(const Softmax& classes, const Datum& datum,
     const Index k = classes.latent_of(c);
     start += std::log((datum.counts[c] + 0.5)) - (k < 0 ? 0.0 : mean[k]);
   }
-  thread_local LogIntegral integral;
+  LogIntegral integral;
   integral.concave(CountsDensity(classes, datum, mean, variance), start / static_cast<double>(classes.classes), 1.0);
   return log_arrangements(datum.counts, static_cast<int>(classes.classes), datum.size) + integral.log_mass() -
          log_gamma(datum.size);
@@ -272,7 +272,7 @@ void predictive_classes(const Likelihood& likelihood, const double* mean, const 
   const Index C = likelihood.classes();
   const bool second = second_moment != nullptr;
   if (const auto softmax = likelihood.softmax()) {
-    thread_local SoftmaxMoments moments;
+    SoftmaxMoments moments;
     moments.take(*softmax, mean, variance, second);
     std::copy_n(moments.first.data(), C, probability);
     if (second) std::copy_n(moments.second.data(), C, second_moment);

@@ -380,7 +380,7 @@ FewNodes::FewNodes(const PredictedParameter& likelihood, const double* mean, con
     : mean_(mean), variance_(variance) {
   GaussianRule rule;
   rule.place(mean[likelihood.last()], variance[likelihood.last()], {infinity, 0.0});
-  weights_ = rule.weights();
+  weights_.assign(rule.weights().begin(), rule.weights().end());
   for (const double last : rule.nodes()) given_.push_back(likelihood.given(last));
 }
 

@@ -16,7 +16,7 @@ constexpr double small_share = 0.01;
 
 template <class Function>
 double gaussian_mean(const Likelihood& likelihood, double mean, double variance, Function function) {
-  thread_local GaussianRule rule;
+  GaussianRule rule;
   rule.place(mean, variance, likelihood.smoothness());
   return rule.mean_of(function);
 }
@@ -74,7 +74,7 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
                               double variance) {
   if (const auto value = likelihood.predictive_log_density(datum, mean, variance)) return *value;
   if (variance == 0.0) return likelihood.log_density(datum, &mean);
-  thread_local TiltedRule rule;
+  TiltedRule rule;
   rule.place(likelihood, datum, 1.0, mean, variance);
   return rule.log_mass();
 }

@@ -68,7 +68,7 @@ class CrossingTail final : public LogIntegrand {
 
 double crossing_probability(const Likelihood& likelihood, const Datum& datum, double mean, double sd,
                             double side) {
-  thread_local LogIntegral integral;
+  LogIntegral integral;
   integral.concave(CrossingTail(likelihood, datum, mean, sd, side), mean, sd, mean);
   return std::exp(integral.log_mass());
 }
@@ -135,7 +135,7 @@ Tails mixture_tails(const Likelihood& likelihood, const NormalMixture& mixture, 
     far = likelihood.conditional_cdf(datum.at(mean + r), &mean);
   } else {
     const MixtureTail h(mixture, r, variance);
-    thread_local LogIntegral integral;
+    LogIntegral integral;
     integral.two_peaks(h, 0.0, h.turn(), 1.0 / std::sqrt(mixture.shape));
     far = std::exp(integral.log_mass());
   }
@@ -191,9 +191,8 @@ std::optional<double> smooth_mean(const Likelihood& likelihood, const Datum& dat
   if (!(2.0 * reach * sd < most_nodes * step)) return std::nullopt;
   const int last = static_cast<int>(std::ceil(reach * sd / step)), nodes = 2 * last + 1;
   const double stride = rise < 0.0 ? -step : step;
-  thread_local std::vector<double> weight, from;  // from[j]: total weight of all nodes from the j-th on
-  weight.resize(static_cast<std::size_t>(nodes));
-  from.assign(static_cast<std::size_t>(nodes) + 1, 0.0);
+  std::vector<double> weight(static_cast<std::size_t>(nodes));
+  std::vector<double> from(weight.size() + 1, 0.0);  // from[j]: total weight of all nodes from the j-th on
   for (int j = nodes - 1; j >= 0; --j) {
     const double z = (j - last) * step / sd;
     weight[j] = std::exp(-0.5 * z * z);
@@ -244,7 +243,7 @@ double monotone_mean(const Likelihood& likelihood, const Datum& datum, double me
     if (centre - d > mean + ends[0] * sd) breaks.push_back(centre - d);
     if (centre + d < mean - ends[0] * sd) breaks.push_back(centre + d);
   }
-  thread_local LogIntegral integral;
+  LogIntegral integral;
   integral.over(h, std::move(breaks));
   return std::min(1.0, std::exp(integral.log_mass()));
 }

@@ -88,10 +88,10 @@ void DerivativeRule::weigh(double mean, double variance, double w, int last) {
 }
 
 void DerivativeRule::place_rule(double mean, double variance, const Smoothness& smoothness) {
-  thread_local GaussianRule rule;
+  GaussianRule rule;
   rule.place(mean, variance, smoothness);
-  nodes_ = rule.nodes();
-  masses_ = rule.weights();
+  nodes_.assign(rule.nodes().begin(), rule.nodes().end());
+  masses_.assign(rule.weights().begin(), rule.weights().end());
 }
 
 void DerivativeRule::place_hermite(double mean, double w, int count) {

@@ -94,8 +94,6 @@ bool GaussianRule::narrow(double variance, const Smoothness& smoothness) {
 }
 
 void GaussianRule::place(double mean, double variance, const Smoothness& smoothness) {
-  nodes_.clear();
-  weights_.clear();
   const double sd = std::sqrt(variance), width = smoothness.width;
   if (narrow(variance, smoothness)) return place_hermite(mean, sd, sd <= five_share * smoothness.distance());
   double step = shifted_step(variance, width, rule_accuracy);
@@ -122,11 +120,18 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
   place_trapezium(mean, sd, std::max(step, sd / (kink ? nodes_per_sd_at_kinks : most_nodes_per_sd)), smoothness.growth);
 }
 
+void GaussianRule::resize(int count) {
+  nodes_.resize(static_cast<std::size_t>(count));
+  weights_.resize(static_cast<std::size_t>(count));
+}
+
 void GaussianRule::place_hermite(double mean, double sd, bool five) {
   const HermiteHalf& rule = five ? five_nodes : seven_nodes;
+  resize(2 * rule.last + 1);
   for (int j = -rule.last; j <= rule.last; ++j) {
-    nodes_.push_back(mean + std::copysign(sd * rule.node[std::abs(j)], j));
-    weights_.push_back(rule.weight[std::abs(j)]);
+    const auto at = static_cast<std::size_t>(j + rule.last);
+    nodes_[at] = mean + std::copysign(sd * rule.node[std::abs(j)], j);
+    weights_[at] = rule.weight[std::abs(j)];
   }
 }
 
@@ -137,15 +142,16 @@ void GaussianRule::place_trapezium(double mean, double sd, double step, double g
   // From the mean outwards each weight is the last one times a ratio that shrinks by a constant factor.
   const double shrink = std::exp(-t_step * t_step);
   double weight = t_step * normal_density(0.0), ratio = std::sqrt(shrink);
-  nodes_.push_back(mean);
-  weights_.push_back(weight);
+  resize(2 * last + 1);
+  nodes_[0] = mean;
+  weights_[0] = weight;
   for (int j = 1; j <= last; ++j) {
     weight *= ratio;
     ratio *= shrink;
-    nodes_.push_back(mean + j * step);
-    nodes_.push_back(mean - j * step);
-    weights_.push_back(weight);
-    weights_.push_back(weight);
+    const auto at = static_cast<std::size_t>(2 * j);
+    nodes_[at - 1] = mean + j * step;
+    nodes_[at] = mean - j * step;
+    weights_[at - 1] = weights_[at] = weight;
   }
 }
 
@@ -155,10 +161,11 @@ void GaussianRule::place_sinh(double mean, double sd, double centre, double a, d
   const double precision = 0.5 / (sd * sd), factor = std::exp(step);
   const int first = static_cast<int>(std::floor(low / step)), last = static_cast<int>(std::ceil(high / step));
   double e = half * std::exp(first * step);  // a exp(u) / 2
-  for (int j = first; j <= last; ++j, e *= factor) {
+  resize(last - first + 1);
+  for (std::size_t at = 0; at < nodes_.size(); ++at, e *= factor) {
     const double other = half * half / e, x = e - other;
-    nodes_.push_back(centre + x);
-    weights_.push_back(scale * (e + other) * std::exp(-precision * (x - off) * (x - off)));
+    nodes_[at] = centre + x;
+    weights_[at] = scale * (e + other) * std::exp(-precision * (x - off) * (x - off));
   }
 }
 

@@ -1,9 +1,8 @@
 // Nodes and weights for the mean of a function under N(mean, variance).
 #pragma once
 
-#include <vector>
-
 #include "function/smoothness.h"
+#include "numeric/short_numbers.h"
 
 namespace galvi {
 
@@ -22,8 +21,8 @@ class GaussianRule {
   /// suffice.
   static bool narrow(double variance, const Smoothness& smoothness);
   void place(double mean, double variance, const Smoothness& smoothness);
-  const std::vector<double>& nodes() const { return nodes_; }
-  const std::vector<double>& weights() const { return weights_; }
+  const ShortNumbers& nodes() const { return nodes_; }
+  const ShortNumbers& weights() const { return weights_; }
 
   /// Sum of weight times function(node).
   template <class Function>
@@ -34,11 +33,12 @@ class GaussianRule {
   }
 
  private:
+  void resize(int count);
   void place_hermite(double mean, double sd, bool five);
   void place_trapezium(double mean, double sd, double step, double growth);
   void place_sinh(double mean, double sd, double centre, double a, double step, double low, double high);
 
-  std::vector<double> nodes_, weights_;
+  ShortNumbers nodes_, weights_;
 };
 
 }  // namespace galvi

@@ -40,7 +40,7 @@ double log_mean_exp(Function L, double mean, double variance) {
     return l[0];
   }
   const double sd = std::sqrt(variance);
-  thread_local LogIntegral integral;
+  LogIntegral integral;
   integral.concave(TiltedFunction<Function>(L, mean, variance), mean, sd);
   return integral.log_mass() - std::log(sd) - log_sqrt_2pi;
 }

@@ -88,6 +88,40 @@ test_that("every registered method refuses an argument that it does not know and
   }
 })
 
+# Other packages' generics that are plot() or ours under another name: users call them, and arguments are checked.
+# The `...` of lrtest() are models and changes to them, which lmtest reads.
+checked_elsewhere <- c(
+  "lrtest", "autoplot", "conditional_effects", "hypothesis", "derivatives", "difference_smooths", "prior_summary"
+)
+
+test_that("methods of other packages' generics pass over arguments that they do not know", {
+  table <- parseNamespaceFile("galvi", dirname(getNamespaceInfo("galvi", "path")))$S3methods
+  table <- table[!is.na(table[, 4L]) & table[, 2L] == "galvi" & !table[, 1L] %in% checked_elsewhere, , drop = FALSE]
+  fit <- galvi(mpg ~ wt + cyl, mtcars)
+  # what a generic needs besides a fit
+  needed <- list(
+    emm_basis = list(NULL, NULL, data.frame(wt = 2:3, cyl = 4)), set_coef = list(coefs = coef(fit)), kfold = list(K = 2),
+    linearHypothesis = list("wt = 0"), get_parameters = list(effects = "fixed")
+  )
+  call_method <- function(method, arguments) {
+    set.seed(1)
+    tryCatch(suppressWarnings(do.call(method, c(list(fit), arguments))), error = identity)
+  }
+  answered <- 0
+  for (i in seq_len(nrow(table))) {
+    name <- paste(table[i, 1L], "galvi", sep = ".")
+    method <- get(name, envir = asNamespace("galvi"))
+    if (!"..." %in% names(formals(method)) || !requireNamespace(table[i, 4L], quietly = TRUE)) next
+    arguments <- needed[[table[i, 1L]]]
+    plain <- call_method(method, arguments)
+    more <- call_method(method, c(arguments, list(of_a_later_version = 3)))
+    if (inherits(more, "error")) expect_no_match(conditionMessage(more), "of_a_later_version", label = name)
+    expect_identical(inherits(more, "error"), inherits(plain, "error"), label = name)
+    answered <- answered + !inherits(plain, "error")
+  }
+  expect_some(answered, "methods of other packages' generics")
+})
+
 test_that("so does every exported function that takes `...`", {
   checked <- 0
   for (name in getNamespaceExports("galvi")) {

@@ -47,6 +47,18 @@ test_that("quadrature is as accurate between the steps at which it changes its n
   }
 })
 
+test_that("quadrature of the links is as accurate beyond the largest variance of the tables", {
+  grid <- expand.grid(z = c(-8.5, -7, -3, -0.9, 0, 0.9, 3, 7, 8.5), variance = c(1.1e4, 1e6, 1e9))
+  mean <- grid$z * sqrt(grid$variance)
+  for (type in names(reference_derivatives)) {
+    at <- sweep_at(type, 1, 1, mean, grid$variance)
+    by_integral <- function(f) mapply(gaussian_expectation, mean = mean, variance = grid$variance, MoreArgs = list(f = f))
+    expect_close(at$value, by_integral(function(x) reference_log_density[[type]](1, x)), tol$expectation)
+    expect_close(at$d_m, by_integral(function(x) reference_derivatives[[type]](x)[[1]]), tol$expectation)
+    expect_close(at$d_v, by_integral(function(x) reference_derivatives[[type]](x)[[2]]) / 2, tol$expectation)
+  }
+})
+
 # The mean of f(eta) under N(mean, variance) by the rule for a function of this smoothness: width, growth ..
 rule_mean <- function(f, mean, variance, ...) {
   rule <- probe_gaussian_rule(mean, variance, ...)

@@ -41,6 +41,9 @@ test_that("slopes, comparisons and predictions are those of lm() and glm()", {
     marginaleffects::avg_predictions(counts, by = "spray"),
     marginaleffects::avg_predictions(reference, by = "spray", type = "response")
   )
+  expect_error(marginaleffects::hypotheses(twin$ours, "wt = 0"), "marginaleffects_model_classes")
+  old <- options(marginaleffects_model_classes = "galvi")
+  on.exit(options(old), add = TRUE)
   tests <- marginaleffects::hypotheses(twin$ours, "wt = 0")
   expect_equal(as.numeric(tests$estimate), coef(twin$ours)[["wt"]])
   expect_equal(as.numeric(tests$std.error), sqrt(vcov(twin$ours)["wt", "wt"]), tolerance = 1e-6)

@@ -199,7 +199,7 @@ test_that("a source that fails half way leaves the fit so far", {
   expect_false(inherits(error, "galvi_error_unfinished"))
 })
 
-test_that("files: CSV, and Parquet by row groups", {
+test_that("files: CSV and Parquet", {
   d <- source_table()
   reference <- held_fit(d)
   folder <- tempfile()

@@ -56,6 +56,15 @@ test_that("the response is not on the right side too", {
   expect_s3_class(galvi(log(dist) ~ dist, cars, hyper = "fixed"), "galvi")
 })
 
+test_that("update() takes changes to one formula", {
+  fit <- galvi(dist ~ speed, cars)
+  expect_identical(formula(update(fit, "~ . + I(speed^2)")), dist ~ speed + I(speed^2), ignore_formula_env = TRUE)
+  several <- structure(list(formula = dist ~ speed, pforms = list(sigma = sigma ~ speed)), class = "brmsformula")
+  for (wrong in list(several, list(dist ~ speed, sigma ~ speed), 3)) {
+    expect_error(update(fit, wrong), "`formula.` must be a formula", class = "galvi_error_argument")
+  }
+})
+
 test_that("update() needs the fit's formula only, not where it was written", {
   fit <- lapply(list(dist ~ speed), galvi, data = cars)[[1L]]
   expect_identical(formula(update(fit, . ~ . + I(speed^2))), dist ~ speed + I(speed^2), ignore_formula_env = TRUE)
