@@ -1,5 +1,6 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
 #include "quadrature/class_nodes.cpp"
+#include "quadrature/class_points.cpp"
 #include "quadrature/derivative_rule.cpp"
 #include "quadrature/gaussian_rule.cpp"
 #include "quadrature/hermite_tensors.cpp"

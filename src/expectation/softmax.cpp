@@ -1,5 +1,3 @@
-#include "expectation/softmax.h"
-
 #include "expectation/quadrature.h"
 
 #include "likelihood/classes.h"
@@ -141,16 +139,6 @@ void SoftmaxExpectation::evaluate_row(const Likelihood& likelihood, const Datum&
       out.d_vv[k + K * l] = 0.25 * n * sums.both(c, d);
     }
   }
-}
-
-void softmax_moments(const double* mean, const double* variance, VectorRef probability, MatrixRef curvature) {
-  SoftmaxLattice lattice;
-  Sums sums;
-  lattice.place({probability.size(), -1}, mean, variance, false);
-  sums.take(lattice, 2);
-  probability = sums.chosen;
-  curvature = -sums.pairs;
-  curvature.diagonal() = sums.spread;
 }
 
 }  // namespace galvi

@@ -3,27 +3,44 @@
 #include <algorithm>
 #include <cmath>
 
-#include "expectation/softmax.h"
-#include "function/normal.h"
 #include "global/chunk.h"
 #include "global/coupled.h"
 #include "global/linear_response.h"
+#include "inference/anderson.h"
+#include "likelihood/classes.h"
 #include "numeric/dense.h"
-#include "numeric/even_points.h"
 #include "numeric/parallel.h"
-#include "quadrature/class_nodes.h"
+#include "quadrature/class_points.h"
 
 namespace galvi {
 
 namespace {
 
-/// What the rows in memory are to coefficients u, the whitened columns of one latent value after the other.
+constexpr double fine = 10;  // the exponent of points (quadrature/class_points.h)
+
+/// What the rows in memory are to coefficients u, the whitened columns of one latent value after the other: the log
+/// posterior is linear'u - u'own u / 2 - sum_n log sum_c exp(eta_nc).
 struct Rows {
   explicit Rows(const LatentGaussianModel& model)
       : chunk(model, model.block(), 0, model.rows()),
         W(chunk.W[0]),
         copies(chunk.data.weight.cwiseProduct(chunk.data.size)),
-        classes(*model.likelihood().softmax()) {}
+        classes(*model.likelihood().softmax()),
+        rule(classes) {
+    const Index L = W.cols(), K = latents();
+    Matrix times = Matrix::Zero(W.rows(), K);
+    for (Index n = 0; n < W.rows(); ++n)
+      for_classes(chunk.data[n], classes.classes, [&](Index c, double trials) {
+        if (const Index k = classes.latent_of(c); k >= 0) times(n, k) += chunk.data.weight[n] * trials;
+      });
+    linear = flat(W.transpose() * times);
+    own = model.predictor(0).prior->precision().replicate(K, 1).asDiagonal();
+    if (const Remembered* earlier = model.remembered())
+      for (Index k = 0; k < K; ++k) {
+        linear.segment(k * L, L) += earlier->h[static_cast<std::size_t>(k)];
+        own.block(k * L, k * L, L, L) += earlier->G[static_cast<std::size_t>(k)];
+      }
+  }
 
   Index latents() const { return classes.latents(); }
   /// eta of these coefficients.   N x K
@@ -45,6 +62,9 @@ struct Rows {
   const Matrix& W;  // N x L
   Vector copies;    // trials times weight
   Softmax classes;
+  ClassRule rule;
+  Vector linear;  // K L
+  Matrix own;     // K L x K L
 };
 
 /// Sums over rows of p, the probabilities of the classes with latent values, and of H = diag(p) - p p', both
@@ -54,36 +74,31 @@ struct Sums {
   Matrix curvature;  // sum_n E H_n (x) w_n w_n'.   K L x K L
 };
 
-/// mean: N x K. between: N x K^2.
-Sums sums_at(Context& context, const Rows& rows, const Matrix& mean, const Matrix& between) {
-  constexpr double row_work = 2e5;  // approximate flops of a node
+Sums sums_at(Context& context, const Rows& rows, const Vector& mean, const Matrix& covariance,
+             double exponent) {
+  constexpr Index block_rows = 16;
+  constexpr double row_work = 1e4;  // approximate flops
   const Index N = rows.W.rows(), L = rows.W.cols(), K = rows.latents(), C = rows.classes.classes;
+  const Matrix eta = rows.eta(mean), between = rows.between(covariance);
   Matrix probability(N, K), curvature(N, K * K);
-  const double work = row_work * static_cast<double>(N * most_class_nodes(C));
-  parallel_for(context, N, work, [&](Index n) {
-    Vector m = Vector::Zero(C), p(C), sum = Vector::Zero(C);  // of all classes
-    Matrix V = Matrix::Zero(C, C), H(C, C), total = Matrix::Zero(C, C);
-    for (Index c = 0; c < C; ++c) {
-      const Index k = rows.classes.latent_of(c);
-      if (k < 0) continue;
-      m[c] = mean(n, k);
-      for (Index d = 0; d < C; ++d)
-        if (const Index l = rows.classes.latent_of(d); l >= 0) V(c, d) = between(n, k + K * l);
-    }
-    const ClassNodes nodes = class_nodes(m, V);
-    for (Index i = 0; i < nodes.weight.size(); ++i) {
-      const Vector at = nodes.mean.row(i), variance = nodes.variance.row(i);
-      softmax_moments(at.data(), variance.data(), p, H);
-      sum += nodes.weight[i] * p;
-      total += nodes.weight[i] * H;
-    }
-    for (Index c = 0; c < C; ++c) {
-      const Index k = rows.classes.latent_of(c);
-      if (k < 0) continue;
-      probability(n, k) = rows.copies[n] * sum[c];
-      for (Index d = 0; d < C; ++d)
-        if (const Index l = rows.classes.latent_of(d); l >= 0)
-          curvature(n, k + K * l) = rows.copies[n] * total(c, d);
+  const Index blocks = (N + block_rows - 1) / block_rows;
+  parallel_for(context, blocks, row_work * static_cast<double>(N), [&](Index block) {
+    ClassPoints points;
+    Vector own, weighted;
+    Matrix V(K, K);
+    for (Index n = block * block_rows; n < std::min(N, (block + 1) * block_rows); ++n) {
+      own = between.row(n);
+      rows.rule.place(eta.row(n), Eigen::Map<const Matrix>(own.data(), K, K), exponent, points);
+      for (Index c = 0; c < C; ++c) {
+        const Index k = rows.classes.latent_of(c);
+        if (k < 0) continue;
+        weighted = rows.copies[n] * points.weight.cwiseProduct(points.probability.col(c));
+        probability(n, k) = weighted.sum();
+        for (Index d = 0; d <= c; ++d)
+          if (const Index l = rows.classes.latent_of(d); l >= 0)
+            curvature(n, k + K * l) = curvature(n, l + K * k) = -weighted.dot(points.probability.col(d));
+        curvature(n, k + K * k) += probability(n, k);
+      }
     }
   });
   Sums out{flat(rows.W.transpose() * probability), Matrix(K * L, K * L)};
@@ -108,39 +123,99 @@ std::optional<Matrix> inverse_covariance(Context& context, const Matrix& V) {
   return Matrix(precise.asDiagonal() * (root.transpose() * root) * precise.asDiagonal());
 }
 
-/// From the first step to the best coupled Gaussian. With the classes' E p and E H under the coupled q, its
-/// precision is A = P + sum_n E H_n (x) w_n w_n' and its mean is where W'(y - E p) and the prior balance.
-/// Full steps overshoot by up to 0.7 of their length, so the precision goes half of the way: a
-/// natural-gradient step. Empty where digits are lost on the way.
-std::optional<CoupledPosterior> best_coupled(Context& context, const Rows& rows, const Posterior& q,
-                                             const Vector& factorised, const CoupledPosterior& first) {
-  constexpr int most_steps = 5;
-  constexpr double near = 0.005;  // standard deviations
-  const Index N = rows.W.rows(), K = rows.latents();
-  std::optional<Matrix> precision = inverse_covariance(context, first.covariance);
-  if (!precision) return std::nullopt;
-  Matrix apart = Matrix::Zero(N, K * K);
-  for (Index k = 0; k < K; ++k) apart.col(k + K * k) = q->variance.col(k);
-  const Sums old = sums_at(context, rows, q->mean, apart);
-  const Matrix own = *precision - old.curvature;  // of prior and remembered rows
-  CoupledPosterior out{factorised, first.covariance};
+/// Means and the lower triangle of a precision, one after the other, and their units.
+struct NaturalNumbers {
+  static Vector of(const Vector& mean, const Matrix& precision) {
+    const Index D = mean.size();
+    Vector out(D + D * (D + 1) / 2);
+    out.head(D) = mean;
+    for (Index j = 0, at = D; j < D; at += D - j++) out.segment(at, D - j) = precision.col(j).tail(D - j);
+    return out;
+  }
+  static Vector units(const Vector& sd) {
+    const Vector precise = sd.cwiseInverse();
+    Matrix of_precision = precise * precise.transpose();
+    of_precision.diagonal() *= M_SQRT2;
+    return of(sd, of_precision);
+  }
+  static Matrix precision(const Vector& numbers, Index D) {
+    Matrix out(D, D);
+    for (Index j = 0, at = D; j < D; at += D - j++) out.col(j).tail(D - j) = numbers.segment(at, D - j);
+    fill_upper(out);
+    return out;
+  }
+};
+
+/// A^-1; empty where A is not positive definite.
+std::optional<Matrix> inverse_precision(Context& context, Matrix A) {
+  if (!A.allFinite() || !cholesky(context, A)) return std::nullopt;
+  invert_from_cholesky(context, A, A.rows());
+  fill_upper(A);
+  return A;
+}
+
+/// From q, which factorises over classes, to the best coupled Gaussian. With the classes' E p and E H under the coupled
+/// q, its precision is A = own + sum_n E H_n (x) w_n w_n' and its mean is where linear - own u - sum_n E p_n (x) w_n is
+/// zero. Full steps overshoot by up to 0.7 of their length, so plain ones are shorter; Anderson acceleration learns
+/// the rest. Far from the end few points are enough. Empty where digits are lost on the way.
+std::optional<CoupledPosterior> best_coupled(Context& context, const Rows& rows, const GlobalPosterior& q) {
+  constexpr int most_steps = 12;
+  constexpr std::size_t memory = 4;
+  constexpr double near = 0.005, close_by = 0.1;  // standard deviations
+  constexpr double coarse = 8, plain = 0.7;
+  const Index L = rows.W.cols(), D = L * rows.latents();
+  CoupledPosterior out{Vector(D), Matrix::Zero(D, D)};
+  Matrix precision = Matrix::Zero(D, D);
+  for (std::size_t k = 0; k < q.size(); ++k) {
+    const Index at = static_cast<Index>(k) * L;
+    out.mean.segment(at, L) = q[k].mean;
+    out.covariance.block(at, at, L, L) = q[k].root.transpose() * q[k].root;
+    precision.block(at, at, L, L) = q[k].precision;
+  }
+  Anderson acceleration(memory);
+  double before = infinity, exponent = coarse;
   for (int step = 0; step < most_steps; ++step) {
-    const Sums now = sums_at(context, rows, rows.eta(out.mean), rows.between(out.covariance));
-    const Vector slope = old.slope - now.slope - own * (out.mean - factorised);
-    *precision = 0.5 * (*precision + own + now.curvature);
-    Matrix root = *precision;  // A = L L'
-    if (!cholesky(context, root)) break;
+    const Sums now = sums_at(context, rows, out.mean, out.covariance, exponent);
+    const Vector slope = rows.linear - now.slope - rows.own * out.mean;
+    const Matrix target = rows.own + now.curvature;
+    Matrix root = target;  // A = L L'
+    if (!target.allFinite() || !cholesky(context, root)) break;
     root.triangularView<Eigen::StrictlyUpper>().setZero();
+    Matrix full = root;
+    invert_from_cholesky(context, full, D);
+    fill_upper(full);
+    const Vector change = full * slope;
     // in standard deviations: L'V L = I where the covariance stays
     Matrix ratio = root.transpose() * out.covariance * root;
     ratio.diagonal().array() -= 1;
-    const double turned = ratio.selfadjointView<Eigen::Lower>().eigenvalues().cwiseAbs().maxCoeff();
-    Matrix inverse = root;
-    invert_lower(context, inverse);
-    out.covariance = inverse.transpose() * inverse;  // A^-1
-    const Vector change = out.covariance * slope;
-    out.mean += change;
-    if (std::max((root.transpose() * change).norm(), 0.5 * turned) < near) break;
+    const double turn = ratio.selfadjointView<Eigen::Lower>().eigenvalues().cwiseAbs().maxCoeff();
+    const double left = std::max((root.transpose() * change).norm(), 0.5 * turn);
+    const bool last = left < near && exponent == fine;
+    if (step == 0) {
+      // q is far: its classes do not know of each other
+      precision = target;
+      out = {out.mean + change, full};
+      continue;
+    }
+    if (left > before || (left < close_by && exponent < fine)) acceleration = Anderson(memory);
+    if (left < close_by) exponent = fine;
+    before = left;
+    const Vector numbers = NaturalNumbers::of(out.mean, precision);
+    const Vector way = NaturalNumbers::of(change, target - precision);
+    const Vector next =
+        acceleration.next(numbers, way, NaturalNumbers::units(full.diagonal().cwiseSqrt()), plain);
+    precision = NaturalNumbers::precision(next, D);
+    out.mean = next.head(D);
+    std::optional<Matrix> covariance = inverse_precision(context, precision);
+    if (!covariance) {
+      acceleration = Anderson(memory);
+      precision = NaturalNumbers::precision(numbers + plain * way, D);
+      out.mean = numbers.head(D) + plain * change;
+      covariance = inverse_precision(context, precision);
+      if (!covariance) return std::nullopt;
+    }
+    out.covariance = std::move(*covariance);
+    if (last) break;
   }
   if (!out.mean.allFinite() || !inverse_covariance(context, out.covariance)) return std::nullopt;
   return out;
@@ -152,51 +227,50 @@ bool takes_response(double N, double D, double K) {
   return N <= most_rows && 8 * D * (N * (3 * D * D + 4 * std::pow(K, 4)) + 8 * D * D * D) <= most_work;
 }
 
-/// The covariance by linear response, which adds what the Gaussian leaves out of skew posteriors. Empty where
-/// it is not known: sds that differ by many orders of magnitude, posteriors far from every Gaussian.
+/// The covariance by linear response, which adds what the Gaussian leaves out of skew posteriors: that of the
+/// coefficients of differences to one class, on which all others depend linearly. Empty where it is not known: sds that
+/// differ by many orders of magnitude, posteriors far from every Gaussian.
 std::optional<Matrix> response_covariance(Context& context, const Rows& rows, const CoupledPosterior& q) {
-  constexpr Index points = 400;
+  constexpr double residual = 0.01;  // variances are off by the order of its square
   if (!inverse_covariance(context, q.covariance)) return std::nullopt;
-  Matrix z(2 * points, rows.latents());
-  z.topRows(points) =
-      even_points(points, rows.latents()).unaryExpr([](double u) { return normal_quantile(u); });
-  z.bottomRows(points) = -z.topRows(points);
-  const HigherDerivatives derivatives = softmax_derivatives(
-      context, rows.eta(q.mean), rows.between(q.covariance), rows.copies, rows.classes.reference >= 0, z);
+  const Index L = rows.W.cols(), r = rows.classes.classes - 1, D = q.mean.size();
+  Matrix differences = Matrix::Identity(D, L * r);
+  if (rows.classes.reference < 0) differences.bottomRows(L) = -Matrix::Identity(L, L).replicate(1, r);
+  const Matrix VT = q.covariance * differences, V = differences.transpose() * VT;
   std::vector<LatentColumns> latents;
-  for (Index k = 0; k < rows.latents(); ++k) latents.push_back({&rows.W, k * rows.W.cols()});
-  LinearResponse found = linear_response(context, latents, derivatives, q.covariance);
-  if (!found.refused.empty() || !inverse_covariance(context, found.covariance)) return std::nullopt;
-  return std::move(found.covariance);
-}
-
-Vector means_of(const GlobalPosterior& q) {
-  const Index L = q[0].mean.size();
-  Vector out(L * static_cast<Index>(q.size()));
-  for (std::size_t k = 0; k < q.size(); ++k) out.segment(static_cast<Index>(k) * L, L) = q[k].mean;
+  for (Index k = 0; k < r; ++k) latents.push_back({&rows.W, k * L});
+  const HigherDerivatives derivatives = softmax_derivatives(context, rows.rule, rows.eta(q.mean),
+                                                            rows.between(q.covariance), rows.copies, fine);
+  const LinearResponse found = linear_response(context, latents, derivatives, V, residual);
+  const std::optional<Matrix> precision = inverse_covariance(context, V);
+  if (!found.refused.empty() || !precision || !inverse_covariance(context, found.covariance))
+    return std::nullopt;
+  const Matrix G = VT * *precision;
+  Matrix out = q.covariance + G * (found.covariance - V) * G.transpose();
+  if (!inverse_covariance(context, out)) return std::nullopt;
   return out;
 }
 
-/// Improves the first step, as far as it is worth the time.
-void improve(LatentGaussianModel& model, const Posterior& q, const GlobalPosterior& factorised,
-             CoupledPosterior& coupled) {
-  constexpr double most_evaluations = 20000;  // of a step
+/// As far as it is worth the time the best coupled Gaussian, else one step from q, and linear response.
+std::optional<CoupledPosterior> coupled_from(LatentGaussianModel& model, const GlobalModel& sums,
+                                             const GlobalPosterior& q) {
+  constexpr double most_work = 20000;  // of a step
   const auto classes = model.likelihood().softmax();
-  if (!classes || model.source()) return;
-  const double N = static_cast<double>(model.rows());
-  const bool steps = N * static_cast<double>(most_class_nodes(classes->classes)) <= most_evaluations;
-  const bool responds =
-      takes_response(N, static_cast<double>(coupled.mean.size()), static_cast<double>(model.latents()));
-  if (!steps && !responds) return;
+  const bool in_memory = classes && !model.source();
+  const double N = static_cast<double>(model.rows()), K = static_cast<double>(model.latents());
+  const double r = in_memory ? static_cast<double>(classes->classes - 1) : 0;
+  const bool steps = in_memory && N * r * r <= most_work;
+  const bool responds = in_memory && takes_response(N, K * static_cast<double>(q[0].mean.size()), K);
+  if (!steps && !responds) return coupled_posterior(sums, q);
   const Cost cost = model.context().cost;
   const Rows rows(model);
-  if (steps)
-    if (auto best = best_coupled(model.context(), rows, q, means_of(factorised), coupled))
-      coupled = std::move(*best);
-  if (responds)
-    if (auto found = response_covariance(model.context(), rows, coupled))
-      coupled.covariance = std::move(*found);
+  std::optional<CoupledPosterior> out;
+  if (steps) out = best_coupled(model.context(), rows, q);
+  if (!out) out = coupled_posterior(sums, q);
+  if (out && responds)
+    if (auto found = response_covariance(model.context(), rows, *out)) out->covariance = std::move(*found);
   model.context().cost = cost;  // what a fit costs is what the search does
+  return out;
 }
 
 }  // namespace
@@ -216,9 +290,8 @@ std::optional<Coupling> couple(LatentGaussianModel& model, const Posterior& q,
       q.visit(Overloaded{[&](const SitePosterior& own) { return sums.posterior_of(own.sites, 1); },
                          [](const SumsPosterior& own) { return Factorised(*own.sites.q); }});
   if (!factorised) return std::nullopt;
-  std::optional<CoupledPosterior> coupled = coupled_posterior(sums, *factorised);
+  std::optional<CoupledPosterior> coupled = coupled_from(model, sums, *factorised);
   if (!coupled) return std::nullopt;
-  improve(model, q, *factorised, *coupled);
   for (Index k = 0; k < K; ++k) {
     Matrix root = coupled->covariance.block(k * L, k * L, L, L);
     if (!cholesky(model.context(), root)) return std::nullopt;

@@ -1,9 +1,9 @@
 #include "global/linear_response.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "numeric/backend.h"
 #include "numeric/dense.h"
@@ -13,44 +13,97 @@ namespace galvi {
 
 namespace {
 
-// A root of a covariance that may be singular.
-Matrix root_of(const Matrix& V) {
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(V);
-  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
-}
+// Where numbers that belong to classes a <= b <= .., up to four, are kept: a place for each such list.
+class ClassLists {
+ public:
+  explicit ClassLists(Index classes) : base_(classes + 1), place_(base_ * base_ * base_ * base_, 0) {}
+  Index size() const { return size_; }
+  void add(const std::vector<Index>& classes) { place_[code(classes)] = size_++; }
+  Index operator()(const std::vector<Index>& classes) const { return place_[code(classes)]; }
 
-// Probabilities of the K classes.
-void softmax(const Vector& eta, bool reference, Vector& p) {
-  const double top = reference ? std::max(0.0, eta.maxCoeff()) : eta.maxCoeff();
-  p = (eta.array() - top).exp();
-  p /= p.sum() + (reference ? std::exp(-top) : 0.0);
-}
+ private:
+  std::size_t code(const std::vector<Index>& classes) const {
+    std::size_t out = 0;
+    for (const Index c : classes)
+      out = out * static_cast<std::size_t>(base_) + static_cast<std::size_t>(c + 1);
+    return out;
+  }
+  Index base_, size_ = 0;
+  std::vector<Index> place_;
+};
 
-// Joint cumulants of the indicators of classes a <= b <= c (<= d).
-double cumulant(const Vector& p, Index a, Index b, Index c) {
-  if (a == c) return p[a] * (1 - p[a]) * (1 - 2 * p[a]);
-  if (a == b) return -p[a] * p[c] * (1 - 2 * p[a]);
-  if (b == c) return -p[a] * p[b] * (1 - 2 * p[b]);
-  return 2 * p[a] * p[b] * p[c];
-}
+// E of products of up to four probabilities, in a column each.
+class ProbabilityMoments {
+ public:
+  explicit ProbabilityMoments(Index classes) : lists_(classes) {
+    for (Index a = 0; a < classes; ++a) lists_.add({a});
+    for (Index a = 0; a < classes; ++a)
+      for (Index b = a; b < classes; ++b) {
+        lists_.add({a, b});
+        for (Index c = b; c < classes; ++c) {
+          lists_.add({a, b, c});
+          for (Index d = c; d < classes; ++d) lists_.add({a, b, c, d});
+        }
+      }
+  }
+  void resize(Index rows) { moments_.resize(rows, lists_.size()); }
+  /// p: points x classes
+  void take(Index n, const Matrix& p, const Vector& weight) {
+    Index at = 0;
+    for (Index a = 0; a < p.cols(); ++a) moments_(n, at++) = weight.dot(p.col(a));
+    for (Index a = 0; a < p.cols(); ++a) {
+      const Vector one = weight.cwiseProduct(p.col(a));
+      for (Index b = a; b < p.cols(); ++b) {
+        const Vector two = one.cwiseProduct(p.col(b));
+        moments_(n, at++) = two.sum();
+        for (Index c = b; c < p.cols(); ++c) {
+          const Vector three = two.cwiseProduct(p.col(c));
+          moments_(n, at++) = three.sum();
+          for (Index d = c; d < p.cols(); ++d) moments_(n, at++) = three.dot(p.col(d));
+        }
+      }
+    }
+  }
 
-double cumulant(const Vector& p, Index a, Index b, Index c, Index d) {
-  // the derivative of the one of a, b, c by eta_d; dp_x / deta_d = p_x (1(x = d) - p_d)
-  const auto slope = [&](Index x) { return p[x] * ((x == d) - p[d]); };
-  if (a == c) return slope(a) * (1 - 6 * p[a] + 6 * p[a] * p[a]);
-  if (a == b)
-    return -slope(a) * p[c] * (1 - 4 * p[a]) - p[a] * (1 - 2 * p[a]) * slope(c);
-  if (b == c)
-    return -slope(b) * p[a] * (1 - 4 * p[b]) - p[b] * (1 - 2 * p[b]) * slope(a);
-  return 2 * (slope(a) * p[b] * p[c] + p[a] * slope(b) * p[c] + p[a] * p[b] * slope(c));
-}
+  /// E of the joint cumulant of the indicators of classes a <= b <= .., in every row. It is the sum over partitions of
+  /// this list of (-1)^(k - 1) (k - 1)! times the product of the k parts' means. A part has a mean where its classes
+  /// are the same, p of this class, so that each class is partitioned by itself.
+  Vector cumulant(const std::vector<Index>& classes) const {
+    Vector out = Vector::Zero(moments_.rows());
+    std::vector<Index> parts;
+    add_partitions(classes, 0, 1, parts, out);
+    return out;
+  }
+
+ private:
+  void add_partitions(const std::vector<Index>& classes, std::size_t from, double ways,
+                      std::vector<Index>& parts, Vector& out) const {
+    // of n in k parts, Stirling's numbers of the second kind
+    constexpr double partitions[5][5] = {{}, {0, 1}, {0, 1, 1}, {0, 1, 3, 1}, {0, 1, 7, 6, 1}};
+    constexpr double factor[5] = {0, 1, -1, 2, -6};
+    if (from == classes.size()) {
+      out += ways * factor[parts.size()] * moments_.col(lists_(parts));
+      return;
+    }
+    const Index own = classes[from];
+    const std::size_t n = static_cast<std::size_t>(std::count(classes.begin(), classes.end(), own));
+    for (std::size_t k = 1; k <= n; ++k) {
+      parts.push_back(own);
+      add_partitions(classes, from + n, ways * partitions[n][k], parts, out);
+    }
+    parts.resize(parts.size() - n);
+  }
+
+  ClassLists lists_;
+  Matrix moments_;
+};
 
 // I - B / 2 - A'A / 2 for many X at once. Products with V are of pairs of latent values: C_ab = w_a' dV_ab w_b, whose
 // rows are sums over features w_ai w_bj, which serve all X.
 class ResponseMatrix {
  public:
-  ResponseMatrix(Context& context, const std::vector<LatentColumns>& latents, const HigherDerivatives& derivatives,
-                 const Matrix& root)
+  ResponseMatrix(Context& context, const std::vector<LatentColumns>& latents,
+                 const HigherDerivatives& derivatives, const Matrix& root)
       : context_(context),
         latents_(latents),
         root_(root),
@@ -69,8 +122,7 @@ class ResponseMatrix {
       const Index c = pairs_[r].a, d = pairs_[r].b;
       for (Index a = 0; a < K_; ++a) third_.col(a + K_ * r) = derivatives.third.col(a + K_ * (c + K_ * d));
       for (Index p = 0; p < P; ++p)
-        fourth_.col(p + P * r) =
-            derivatives.fourth.col(pairs_[p].a + K_ * (pairs_[p].b + K_ * (c + K_ * d)));
+        fourth_.col(p + P * r) = derivatives.fourth.col(pairs_[p].a + K_ * (pairs_[p].b + K_ * (c + K_ * d)));
     }
   }
 
@@ -124,7 +176,8 @@ class ResponseMatrix {
     for (Index j = 0; j < right.cols(); ++j) {
       const Index columns = pair.a == pair.b ? j + 1 : left.cols();
       auto some = features.topLeftCorner(count, columns);
-      some = left.block(begin, 0, count, columns).array().colwise() * right.col(j).segment(begin, count).array();
+      some =
+          left.block(begin, 0, count, columns).array().colwise() * right.col(j).segment(begin, count).array();
       body(j, some, first(pair.a) + L_ * (first(pair.b) + j));
     }
   }
@@ -140,7 +193,8 @@ class ResponseMatrix {
     const Index J = dV.cols();
     std::vector<Matrix> sums(static_cast<std::size_t>(blocks_), Matrix::Zero(L_, J));
     parallel_for(context_, blocks_, work(J), [&](Index block) {
-      Matrix features(chunk_rows, most_columns()), C(chunk_rows, J), G(chunk_rows, J), some(most_columns(), J);
+      Matrix features(chunk_rows, most_columns()), C(chunk_rows, J), G(chunk_rows, J),
+          some(most_columns(), J);
       for_chunks(block, [&](Index begin, Index count) {
         for (Index p = 0; p < pairs(); ++p) {
           auto target = C.topRows(count);
@@ -233,46 +287,42 @@ class ResponseMatrix {
 
 }  // namespace
 
-HigherDerivatives softmax_derivatives(Context& context, const Matrix& mean, const Matrix& between,
-                                      const Vector& copies, bool reference, const Matrix& points) {
-  const Index N = mean.rows(), K = mean.cols(), square = K * K;
-  HigherDerivatives out{Matrix::Zero(N, K * square), Matrix::Zero(N, square * square)};
-  constexpr Index block_rows = 64;
+HigherDerivatives softmax_derivatives(Context& context, const ClassRule& rule, const Matrix& mean,
+                                      const Matrix& between, const Vector& copies, double exponent) {
+  constexpr Index block_rows = 16;
+  constexpr double row_work = 1e5;  // approximate flops
+  const Index N = mean.rows(), J = mean.cols(), K = rule.classes().classes - 1;
+  const Index left_out = rule.classes().reference < 0 ? K : rule.classes().reference;
+  ProbabilityMoments moments(K);
+  moments.resize(N);
   const Index blocks = (N + block_rows - 1) / block_rows;
-  const double work = static_cast<double>(N * points.rows() * square * square);
-  parallel_for(context, blocks, work, [&](Index block) {
-    Vector p(K), third(K * square), fourth(square * square);
+  parallel_for(context, blocks, row_work * static_cast<double>(N), [&](Index block) {
+    ClassPoints points;
+    Matrix p;
     for (Index n = block * block_rows; n < std::min(N, (block + 1) * block_rows); ++n) {
-      const Vector covariance = between.row(n);
-      const Matrix root = root_of(Eigen::Map<const Matrix>(covariance.data(), K, K));
-      third.setZero();
-      fourth.setZero();
-      for (Index s = 0; s < points.rows(); ++s) {
-        softmax(mean.row(n).transpose() + root * points.row(s).transpose(), reference, p);
-        for (Index a = 0; a < K; ++a)
-          for (Index b = a; b < K; ++b)
-            for (Index c = b; c < K; ++c) {
-              third[a + K * (b + K * c)] += cumulant(p, a, b, c);
-              for (Index d = c; d < K; ++d) fourth[a + K * (b + K * (c + K * d))] += cumulant(p, a, b, c, d);
-            }
-      }
-      // of any order of the classes
-      const double share = -copies[n] / static_cast<double>(points.rows());
-      for (Index c = 0; c < K; ++c)
-        for (Index b = 0; b < K; ++b)
-          for (Index a = 0; a < K; ++a) {
-            std::array<Index, 3> in{a, b, c};
-            std::sort(in.begin(), in.end());
-            out.third(n, a + K * (b + K * c)) = share * third[in[0] + K * (in[1] + K * in[2])];
-            for (Index d = 0; d < K; ++d) {
-              std::array<Index, 4> all{a, b, c, d};
-              std::sort(all.begin(), all.end());
-              out.fourth(n, a + K * (b + K * (c + K * d))) =
-                  share * fourth[all[0] + K * (all[1] + K * (all[2] + K * all[3]))];
-            }
-          }
+      const Vector own = between.row(n);
+      rule.place(mean.row(n), Eigen::Map<const Matrix>(own.data(), J, J), exponent, points);
+      p.resize(points.weight.size(), K);
+      p << points.probability.leftCols(left_out), points.probability.rightCols(K - left_out);
+      moments.take(n, p, points.weight);
     }
   });
+  HigherDerivatives out{Matrix(N, K * K * K), Matrix(N, K * K * K * K)};
+  const auto fill = [&](const std::vector<Index>& classes, Matrix& derivative) {
+    std::vector<Index> order = classes;  // first index fastest
+    const Vector value = -copies.cwiseProduct(moments.cumulant(classes));
+    do {
+      Index column = 0;
+      for (auto c = order.rbegin(); c != order.rend(); ++c) column = column * K + *c;
+      derivative.col(column) = value;
+    } while (std::next_permutation(order.begin(), order.end()));
+  };
+  for (Index a = 0; a < K; ++a)
+    for (Index b = a; b < K; ++b)
+      for (Index c = b; c < K; ++c) {
+        fill({a, b, c}, out.third);
+        for (Index d = c; d < K; ++d) fill({a, b, c, d}, out.fourth);
+      }
   return out;
 }
 
@@ -368,7 +418,8 @@ class Tilts {
 }  // namespace
 
 LinearResponse linear_response(Context& context, const std::vector<LatentColumns>& latents,
-                               const HigherDerivatives& derivatives, const Matrix& covariance, double tolerance) {
+                               const HigherDerivatives& derivatives, const Matrix& covariance,
+                               double tolerance) {
   LinearResponse out;
   const Index L = covariance.rows();
   Matrix root = covariance;
@@ -404,7 +455,8 @@ LinearResponse linear_response(Context& context, const std::vector<LatentColumns
 
 double linear_response_flops(Index N, Index L, Index K) {
   constexpr double steps = 6;
-  const double n = static_cast<double>(N), l = static_cast<double>(L), pairs = static_cast<double>(K * (K + 1) / 2);
+  const double n = static_cast<double>(N), l = static_cast<double>(L),
+               pairs = static_cast<double>(K * (K + 1) / 2);
   return steps * l * (2 * n * (l * l + pairs * pairs) + 8 * l * l * l);
 }
 

@@ -7,6 +7,7 @@
 
 #include "numeric/context.h"
 #include "numeric/types.h"
+#include "quadrature/class_points.h"
 
 namespace galvi {
 
@@ -17,12 +18,13 @@ struct HigherDerivatives {
   Matrix fourth;  // N x K^4
 };
 
-/// Those of softmax probabilities: minus the joint cumulants of the indicators of the classes.
-/// @param mean N x K. between: covariances of each row's latent values, N x K^2. copies: trials times weight, N.
-/// @param reference Is there one more class, whose latent value is zero?
-/// @param points Standard normal points to average over, S x K.
-HigherDerivatives softmax_derivatives(Context& context, const Matrix& mean, const Matrix& between,
-                                      const Vector& copies, bool reference, const Matrix& points);
+/// Those of a softmax, minus the joint cumulants of the indicators of its classes, by the K differences of the other
+/// classes' latent values to that of the reference or, where every class has its own, of the last class.
+/// @param mean N x latent values. between: covariances of each row's latent values, N x their number squared.
+/// copies: trials times weight, N.
+/// @param exponent As in ClassRule.
+HigherDerivatives softmax_derivatives(Context& context, const ClassRule& rule, const Matrix& mean,
+                                      const Matrix& between, const Vector& copies, double exponent);
 
 /// One latent value of all rows as a function of some of the L coefficients: W times those from `first` on.
 struct LatentColumns {

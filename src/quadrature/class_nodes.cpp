@@ -47,8 +47,9 @@ NormalRule normal_rule(const Vector& variances) {
   return out;
 }
 
-/// C x (C - 1), orthonormal columns that add up to zero (Helmert's contrasts).
-Matrix contrasts(Index C) {
+}  // namespace
+
+Matrix class_contrasts(Index C) {
   Matrix out = Matrix::Zero(C, C - 1);
   for (Index j = 1; j < C; ++j) {
     const double size = std::sqrt(static_cast<double>(j * (j + 1)));
@@ -56,13 +57,6 @@ Matrix contrasts(Index C) {
     out(j, j - 1) = -static_cast<double>(j) / size;
   }
   return out;
-}
-
-}  // namespace
-
-Index most_class_nodes(Index classes) {
-  const Index r = std::max<Index>(classes - 2, 0);
-  return r == 0 ? 1 : r == 1 ? hermite_nodes : r == 2 ? hermite_nodes * hermite_nodes : 2 * r * r + 1;
 }
 
 ClassNodes class_nodes(const Vector& mean, const Matrix& V) {
@@ -73,7 +67,7 @@ ClassNodes class_nodes(const Vector& mean, const Matrix& V) {
   const Vector s = C == 2 ? Vector(Vector::Constant(2, -0.5 * V(0, 1)))
                           : Vector((off.sum() / (2 * (c - 1)) - off.array()) / (c - 2));
   // what matters: the covariance of contrasts
-  const Matrix basis = contrasts(C);
+  const Matrix basis = class_contrasts(C);
   const Matrix whole = basis.transpose() * V * basis;
   const double scale = whole.diagonal().maxCoeff();
   if (scale <= 1e-14 * V.cwiseAbs().maxCoeff())

@@ -17,7 +17,7 @@ struct ClassNodes {
 /// there is one node. What is left, as a rule little, is averaged over: by a product of Gauss-Hermite rules
 /// in one or two dimensions, else by a rule of degree 5 with 2 r^2 + 1 nodes (Stroud and Secrest 1963).
 ClassNodes class_nodes(const Vector& mean, const Matrix& V);
-/// The largest number of nodes for C classes.
-Index most_class_nodes(Index classes);
+/// C x (C - 1), orthonormal columns that add up to zero (Helmert's contrasts).
+Matrix class_contrasts(Index C);
 
 }  // namespace galvi

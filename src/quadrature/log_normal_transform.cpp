@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numeric/product_avx2.h"
 #include "numeric/special_functions.h"
+#include "quadrature/weighted_sums_avx2.h"
 
 namespace galvi {
 namespace {
@@ -62,18 +64,15 @@ struct SeriesTable {
   }
 };
 
-template <int Orders>
-void products(const double* weights, const double* const* samples, Index taps, double* out) {
-  Four sum0 = Four::Zero(), sum1 = sum0, sum2 = sum0;
-  for (Index l = 0; l < taps; l += 4) {
-    const Four weight = Eigen::Map<const Four>(weights + l);
-    sum0 += weight * Eigen::Map<const Four>(samples[0] + l);
-    sum1 += weight * Eigen::Map<const Four>(samples[1] + l);
-    if (Orders > 2) sum2 += weight * Eigen::Map<const Four>(samples[2] + l);
+/// out[q] = sum_l weights[l] samples[q][l], q < orders.   taps: a multiple of four
+void products(const double* weights, const double* const* samples, Index taps, int orders, double* out) {
+  if (has_avx2()) return avx2::weighted_sums(weights, samples, taps, orders, out);
+  for (int q = 0; q < orders; ++q) {
+    Four sum = Four::Zero();
+    for (Index l = 0; l < taps; l += 4)
+      sum += Eigen::Map<const Four>(weights + l) * Eigen::Map<const Four>(samples[q] + l);
+    out[q] = sum.sum();
   }
-  out[0] = sum0.sum();
-  out[1] = sum1.sum();
-  if (Orders > 2) out[2] = sum2.sum();
 }
 
 }  // namespace
@@ -256,7 +255,7 @@ void LogNormalTransform::convolve(Index from, Index count, int orders, double* c
         static_cast<Index>(std::floor(position(phase))) + round * stride_ - taps_ / 2 + 1 - table_->first;
     const double* const samples[3] = {&table_->samples[0][at], &table_->samples[1][at],
                                       &table_->samples[2][at]};
-    orders > 2 ? products<3>(weights, samples, taps_, sums) : products<2>(weights, samples, taps_, sums);
+    products(weights, samples, taps_, orders, sums);
     f[0][i] = sums[0];
     f[1][i] = scale_ * sums[1];
     if (orders > 2) f[2][i] = scale_ * sums[2];

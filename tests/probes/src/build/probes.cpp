@@ -1,4 +1,5 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
+#include "classes.cpp"
 #include "coupled_response.cpp"
 #include "dual.cpp"
 #include "expectation.cpp"
