@@ -71,13 +71,18 @@ new_rows_of <- function(model) {
 }
 
 # Evaluates; ends the check at an error, or at a warning that is not galvi's. Once there is a fit, an error about an
-# argument is a refusal; any other error should have come before the fit.
+# argument is a refusal, as is one about data without a fold's rows or about numbers of a fit that warned; functions of
+# the user may fail at any time. Any other error should have come before the fit.
 observe <- function(case, where, expr) {
   case$at(where)
   withCallingHandlers(
     tryCatch(expr, error = function(e) {
       clear <- inherits(e, "galvi_error") && names_something(conditionMessage(e))
-      refused <- inherits(e, c("galvi_error_argument", "galvi_error_method", "galvi_error_family"))
+      refused <- inherits(e, c(
+        "galvi_error_argument", "galvi_error_method", "galvi_error_family", "galvi_error_callback",
+        if (where == "kfold") "galvi_error_data",
+        if (length(case$warned)) "galvi_error_numeric"
+      ))
       if (clear && where != "galvi" && refused) return(NULL)
       outcome <- if (!clear) "unclear error" else if (where %in% c("galvi", "making")) "clear error" else "late error"
       found(outcome, where, sprintf("%s: %s", class(e)[1L], conditionMessage(e)))

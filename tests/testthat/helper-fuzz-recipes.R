@@ -309,8 +309,8 @@ recipe_points <- function(plain) {
   recipe(
     "count ~ offset(log(exposure)) + spde(x1, x2)", "\"poisson\"", comparable = FALSE,
     more = c("d$x1 <- runif(n, -2, 2)", "d$x2 <- runif(n, -2, 2)", sprintf("scheme <- quadrature_scheme(d[c(\"x1\", \"x2\")]%s)",
-      pick(c(", list(xlim = c(-2, 2), ylim = c(-2, 2)), max_edge = 1", ", list(xlim = c(-1, 1), ylim = c(-1, 1)), max_edge = 2, extend = 0",
-        ", cbind(c(-2, 2, 2, -2), c(-2, -2, 2, 2)), max_edge = 1", "")))),
+      pick(c(", list(xlim = c(-2, 2), ylim = c(-2, 2)), max_edge = 1", ", list(xlim = c(-2, 2), ylim = c(-2, 2)), max_edge = 2, extend = 0",
+        ", cbind(c(-2, 2, 2, -2), c(-2, -2, 2, 2)), max_edge = 1")))),
     args = list(data = "scheme")
   )
 }

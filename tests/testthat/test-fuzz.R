@@ -17,7 +17,8 @@ test_that("every recipe makes models, which galvi() fits or refuses", {
       fuzz_seed(seed, make = function(seed) fuzz_model(seed, name))$outcome
     }, "")
     expect_identical(setdiff(outcomes, c("ok", "ok with warning", "clear error")), character(), label = name)
-    expect_true(any(outcomes != "clear error"), label = name)
+    # words that galvi lacks are refused
+    if (name != "foreign") expect_true(any(outcomes != "clear error"), label = name)
   }
 })
 
