@@ -159,7 +159,7 @@ std::optional<Matrix> inverse_precision(Context& context, Matrix A) {
 /// zero. Full steps overshoot by up to 0.7 of their length, so plain ones are shorter; Anderson acceleration learns
 /// the rest. Far from the end few points are enough. Empty where digits are lost on the way.
 std::optional<CoupledPosterior> best_coupled(Context& context, const Rows& rows, const GlobalPosterior& q) {
-  constexpr int most_steps = 12;
+  constexpr int most_steps = 40;
   constexpr std::size_t memory = 4;
   constexpr double near = 0.005, close_by = 0.1;  // standard deviations
   constexpr double coarse = 8, plain = 0.7;
