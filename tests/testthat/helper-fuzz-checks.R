@@ -83,8 +83,9 @@ observe <- function(case, where, expr) {
         if (where == "kfold") "galvi_error_data",
         if (length(case$warned)) "galvi_error_numeric"
       ))
-      if (clear && where != "galvi" && refused) return(NULL)
-      outcome <- if (!clear) "unclear error" else if (where %in% c("galvi", "making")) "clear error" else "late error"
+      early <- where %in% c("galvi", "making")
+      if (clear && !early && refused) return(NULL)
+      outcome <- if (!clear) "unclear error" else if (early) "clear error" else "late error"
       found(outcome, where, sprintf("%s: %s", class(e)[1L], conditionMessage(e)))
     }),
     warning = function(w) {
