@@ -429,8 +429,7 @@ frame_number <- function(env) {
   if (length(at)) at[length(at)] else 0L
 }
 
-# Where the argument of frame n was typed: the frame of the call, or further out if `...` has passed it on. NULL where
-# it
+# Where the argument of frame n was typed: the frame of the call, or further out if `...` has passed it on. NULL where it
 # was not typed but left to its default, or passed on in a way that leaves no trace.
 typed_in <- function(name, n) {
   if (n == 0L) return(NULL)

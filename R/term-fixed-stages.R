@@ -74,7 +74,7 @@ coding_of_stages <- function(W, typed, spec, context) {
   if (is.null(coding)) return(NULL)
   # flat thresholds may belong to the means: with 1e6 for x no digits are lost
   flat <- vapply(typed[thresholds], is_flat, NA)
-  shift <- ifelse(flat, 1, 0) * means %*% coding$B
+  shift <- flat * (means %*% coding$B)
   coding$B[thresholds, ] <- coding$B[thresholds, ] + shift
   coding$A[thresholds, ] <- coding$A[thresholds, ] + shift
   coding
