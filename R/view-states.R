@@ -53,8 +53,8 @@ fitted_marginals <- function(fit) {
 #' @noRd
 marginal_states <- function(fit, marginals) {
   if (!is.null(marginals$points)) return(structure(affordable_points(fit, marginals$points), class = "galvi_points"))
-  # what has a weight of zero may be infinite
-  if (!is.null(marginals$states)) return(Filter(function(state) any(state$weight > 0), marginals$states))
+  # what has a weight of zero may be infinite; unknown weights (NA) leave the average unknown
+  if (!is.null(marginals$states)) return(Filter(function(state) !isTRUE(all(state$weight == 0)), marginals$states))
   own <- intersect(c("mean", "variance", "between"), names(marginals))
   list(c(list(weight = 1, hyper = fit$posterior$hyper), marginals[own]))
 }
