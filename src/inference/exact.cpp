@@ -4,6 +4,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "numeric/accurate_sum.h"
+
 namespace galvi {
 
 SiteResult exact(LatentGaussianModel& model, const std::optional<Sites>&, const InferenceControl&,
@@ -48,11 +50,13 @@ SiteResult exact(LatentGaussianModel& model, const std::optional<Sites>&, const 
     q.centred.col(k) = site_mean.mean;
     q.variance.col(k) = model.solver(k).marginal_variances().cwiseMax(0.0);
     // a row of weight w counts as w rows: its noise is noise / w, and the constants of w - 1 rows are missing
+    AccurateSum missing;
     for (Index n = 0; n < N; ++n) {
       const double w = model.data().weight[n];
       if (w > 0 && w != 1 && std::isfinite(lambda[n]))
-        log_evidence += 0.5 * ((w - 1) * std::log(lambda[n] / w / (2 * M_PI)) - std::log(w));
+        missing.add((w - 1) * std::log(lambda[n] / w / (2 * M_PI)) - std::log(w));
     }
+    log_evidence += 0.5 * missing.value();
     // with c, the bound of Titsias (2009): E log p has one more expected square, c / noise
     const Vector& c = model.solver(k).extra_variances();
     if (c.size() > 0) log_evidence -= 0.5 * lambda.dot(c);

@@ -12,13 +12,14 @@ namespace galvi {
 
 namespace {
 
-struct Stalled {};
+struct Ended {};
 
 /// What LBFGS++ calls: keeps the best point, and carries our exceptions past its own.
 class Recorder {
  public:
-  Recorder(const Objective& objective, const Vector& start, int patience)
-      : patience_(patience), objective_(objective) {
+  Recorder(const Objective& objective, const Vector& start, const Vector& lower, const Vector& upper,
+           const LbfgsControl& control)
+      : objective_(objective), lower_(lower), upper_(upper), control_(control) {
     result.x = start;
   }
 
@@ -36,13 +37,16 @@ class Recorder {
       failure = std::current_exception();
       throw;
     }
+    const bool as_good = value <= result.value + worth(result.value);
     idle_ = !std::isfinite(result.value) || value < result.value - worth(result.value) ? 0 : idle_ + 1;
-    if (std::isfinite(value) && value < result.value) {
+    // At rounding level line searches do not end, as they compare values. Gradients have more digits there, and decide
+    // between points of about the same value; if none is flat, the best point is accepted.
+    result.converged = std::isfinite(value) && as_good && steepest(x, gradient) <= control_.gradient_tolerance;
+    if (std::isfinite(value) && (value < result.value || result.converged)) {
       result.value = value;
       result.x = x;
     }
-    // At rounding level line searches do not end: the best point is accepted.
-    if (idle_ > patience_) throw Stalled{};
+    if (result.converged || idle_ > control_.patience) throw Ended{};
     return value;
   }
 
@@ -53,9 +57,17 @@ class Recorder {
   std::exception_ptr failure;
 
  private:
-  int patience_;
+  /// The largest entry of the projected gradient.
+  double steepest(const Vector& x, const Vector& gradient) const {
+    if (lower_.size() == 0) return gradient.lpNorm<Eigen::Infinity>();
+    return ((x - gradient).cwiseMax(lower_).cwiseMin(upper_) - x).lpNorm<Eigen::Infinity>();
+  }
+
   int idle_ = 0;
   const Objective& objective_;
+  const Vector& lower_;
+  const Vector& upper_;
+  const LbfgsControl& control_;
 };
 
 template <class Param>
@@ -76,7 +88,7 @@ Param parameters(const LbfgsControl& control, int max_iterations) {
 
 LbfgsResult minimise(const Objective& objective, const Vector& start, const Vector& lower,
                      const Vector& upper, const LbfgsControl& control) {
-  Recorder recorder(objective, start, control.patience);
+  Recorder recorder(objective, start, lower, upper, control);
   int left = control.max_iterations;
   for (bool again = true; again && left > 0;) {
     again = false;
@@ -97,7 +109,7 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
       }
       recorder.result.converged = iterations < left;
     } catch (const Enough&) {
-    } catch (const Stalled&) {
+    } catch (const Ended&) {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception&) {

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "prior/factors_term.h"
+#include "numeric/accurate_sum.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
+#include "prior/factors_term.h"
 
 namespace galvi {
 
@@ -80,10 +81,11 @@ void Solver::factorise_observations(const Vector& lambda) {
 // pi)^(-1/2).   r' (C + 1 / Lambda)^-1 r = (r - mean)' Lambda (r - mean) + u' Sigma^-1 u
 double Solver::gaussian_log_evidence(const Vector& r, const SiteMean& site_mean) const {
   const double misfit = lambda_.dot((r - site_mean.mean).cwiseAbs2());
-  double out = -0.5 * (log_det() + misfit + site_mean.squared_norm);
+  AccurateSum log_lambda;
   for (Index n = 0; n < rows(); ++n)
-    if (lambda_[n] > 0) out += 0.5 * std::log(lambda_[n] / (2 * M_PI));
-  return out + 0.5 * null_dimension() * std::log(2 * M_PI);
+    if (lambda_[n] > 0) log_lambda.add(std::log(lambda_[n] / (2 * M_PI)));
+  return 0.5 * (log_lambda.value() - (log_det() + misfit + site_mean.squared_norm) +
+                static_cast<double>(null_dimension()) * std::log(2 * M_PI));
 }
 
 SolverState Solver::state(const SiteMean& site_mean, bool) {

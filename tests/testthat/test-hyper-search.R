@@ -50,3 +50,18 @@ test_that("sites are extrapolated linearly, never far", {
   negative <- lapply(lambda, `-`)
   expect_identical(probe_site_path(x, negative, b, at)$lambda, negative[[3]])
 })
+
+test_that("searches over sums of many rows end, and know that they have", {
+  # The constants of equal rows add up to a number with fewer digits than the last steps gain, unless it is summed with
+  # care: searches then went on for twenty inferences, or said that they had not converged.
+  for (seed in 1:3) {
+    set.seed(seed)
+    d <- data.frame(g = gl(1000, 50), x = rnorm(50000))
+    d$y <- d$x + rnorm(1000)[d$g] + rnorm(50000)
+    expect_no_warning(fit <- galvi(y ~ x + (1 | g), d))
+    expect_true(fit$convergence$converged)
+    expect_lt(fit$cost$sweeps, 20)
+    expect_no_warning(fit <- galvi(y ~ x + (1 | g), d, weights = frequency(rep_len(c(1, 3, 2), 50000))))
+    expect_lt(fit$cost$sweeps, 20)
+  }
+})
