@@ -4,6 +4,7 @@
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"
+#include "border/named_list.h"
 #include "numeric/backend.h"
 
 namespace galvi {
@@ -97,11 +98,11 @@ Rcpp::List cost_to_r(const Cost& cost) {
 }
 
 /// What is kept of the posterior of a fit. The last rows, as many as are priors of coefficients, are kept apart.
-Rcpp::List posterior_to_r(const Fit& fit, const State& state, Index prior_rows) {
+NamedList posterior_to_r(const Fit& fit, const State& state, Index prior_rows) {
   const auto data = [&](const Matrix& x) { return x.size() > 0 ? Matrix(x.topRows(x.rows() - prior_rows)) : x; };
   const auto priors = [&](const Matrix& x) { return to_r(Matrix(x.bottomRows(prior_rows))); };
   const Posterior& q = fit.inference.posterior;
-  Rcpp::List out;
+  NamedList out;
   out["coefficients"] = coefficients_to_r(state.coefficients);
   out["latent"] = latent_to_r(state.coupling ? state.coupling->states : state.states);
   out["factor"] = factor_to_r(state.states);
@@ -197,9 +198,10 @@ Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, c
   const Stationarity& s = result.fit.inference.stationarity;
   Rcpp::List states;
   for (const WeightedState& one : result.states)
-    states.push_back(Rcpp::List::create(Rcpp::_["weight"] = one.weight,
-                                        Rcpp::_["posterior"] = posterior_to_r(one.fit, one.state, model.prior_rows())));
-  Rcpp::List out = posterior_to_r(result.fit, result.state, model.prior_rows());
+    states.push_back(
+        Rcpp::List::create(Rcpp::_["weight"] = one.weight,
+                           Rcpp::_["posterior"] = posterior_to_r(one.fit, one.state, model.prior_rows()).list()));
+  NamedList out = posterior_to_r(result.fit, result.state, model.prior_rows());
   out["uncertainty"] = uncertainty_to_r(result.uncertainty);
   out["method"] = algorithm.name;
   out["expectation"] = model.expectation().name();
@@ -224,7 +226,7 @@ Rcpp::List fit_to_r(const LatentGaussianModel& model, const FitResult& result, c
   }
   if (result.hyper_posterior) out["hyper_posterior"] = hyper_posterior_to_r(*result.hyper_posterior);
   if (!result.states.empty()) out["states"] = states;
-  return out;
+  return out.list();
 }
 
 CheckedRows checked_from_list(const Rcpp::List& list) {
