@@ -106,9 +106,13 @@ check_evaluates <- function(expr, arg, what = "argument", words = character(), h
       stop_galvi(what, sprintf("`%s` cannot be evaluated: `%s` is not found. %s", arg, object, said))
     }
     if (length(unused)) {
-      known <- unlist(lapply(words, function(word) names(formals(word))))
-      stop_galvi(what, sprintf(
-        "`%s`: there is no argument `%s`.%s", arg, unused, did_you_mean(unused, unique(known))
+      called <- Filter(function(word) identical(own_function(word), conditionCall(e)[[1L]]), words)
+      known <- unlist(lapply(if (length(called)) called else words, function(word) names(formals(word))))
+      said <- did_you_mean(unused, setdiff(known, unused))
+      if (!nzchar(said) && length(called)) said <- sprintf(" Its arguments are %s.", quote_names(known))
+      stop_galvi(what, paste0(
+        sprintf("`%s`: ", arg), if (length(called)) sprintf("%s() has", called) else "there is",
+        sprintf(" no argument `%s`.", unused), said
       ))
     }
     stop_galvi(what, sprintf("`%s` cannot be evaluated: %s.%s", arg, message, of_error(message)))

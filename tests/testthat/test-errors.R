@@ -235,3 +235,11 @@ test_that("sizes and controls", {
 test_that("data that are not found are said so once, without a warning of R about evaluating them again", {
   expect_no_warning(expect_error(galvi(y ~ x, no_such_data), "`no_such_data` is not found", class = "galvi_error_data"))
 })
+
+test_that("an unknown argument of a family, kernel or prior names the function and what it takes", {
+  expect_error(galvi(Species ~ Sepal.Width, iris, categorical(reference = "setosa")),
+    "`family`: categorical() has no argument `reference`. Its arguments are `refcat`.", fixed = TRUE)
+  expect_error(galvi(mpg ~ wt, mtcars, student(dff = 4)), "student() has no argument `dff`. Did you mean `df`?", fixed = TRUE)
+  expect_error(galvi(mpg ~ wt, mtcars, prior = normal(0, sdd = 1)), "`prior`: normal() has no argument `sdd`. Did you",
+    fixed = TRUE)
+})
