@@ -241,13 +241,18 @@ std::optional<WeightedPoints> points_from(const Unknowns& unknowns, HyperTable& 
   return weighted_points(unknowns, table, free, std::move(start), plan.another_likelihood);
 }
 
-/// The joint Gaussian by linear response at the mode and, if hyperparameters are uncertain, by states around it.
+/// The joint Gaussian at the mode, where latent values of a row depend on each other by linear response, and by states
+/// around it if hyperparameters are uncertain.
 void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, const Unknowns& unknowns,
-             FitResult& out) {
+             bool coupled, FitResult& out) {
   constexpr double farthest = 0.8;  // radius
   const Posterior& q = mode.fit.inference.posterior;
   const std::optional<CoefficientGaussian> apart = unknowns.one_step(q);
-  const CoupledResponse found = coupled_response(unknowns, q);
+  CoupledResponse found;
+  if (coupled)
+    found = coupled_response(unknowns, q);
+  else if (apart)
+    found.gaussian = *apart;
   Uncertainty& told = out.uncertainty;
   told.radius = found.radius;
   if (!apart || !found.refused.empty() || found.radius >= farthest) {
@@ -325,22 +330,20 @@ bool gaussian_but_for_priors(const LatentGaussianModel& model) {
 /// What is uncertain beside q: hyperparameters, and how latent values depend on each other.
 void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan, FitResult& out) {
   constexpr Index most_parameters = 8, most_coefficients = 300;
-  constexpr double most_numbers = 1e7;  // of the designs
   HyperTable table = learned;
   const bool joint = plan.joint_uncertainty && plan.integrate.empty();
   const Index parameters = plan.learn ? learned.learned() : 0;
   const bool coupled =
       joint && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
   const bool exact = model.likelihood().conjugate() && model.latents() == 1;
-  std::optional<Unknowns> unknowns;
-  if (joint && !exact && (parameters > 0 || coupled)) {
-    unknowns = Unknowns::of(model, coupled ? most_coefficients : most_unknowns);
-    if (unknowns && static_cast<double>(unknowns->size()) * static_cast<double>(model.rows()) > most_numbers)
-      unknowns.reset();
-  }
-  const bool points = unknowns && takes_points(unknowns->size() + parameters, model.rows());
-  const bool responds = unknowns && coupled && parameters <= most_parameters;
   const bool states = joint && !coupled && takes_states(model, parameters);
+  // A joint Gaussian where rows are too many for points and states. They know the noise of a linear model well enough.
+  const bool gaussian = coupled || (!states && !(exact && parameters == 1));
+  std::optional<Unknowns> unknowns;
+  if (joint && (gaussian || !exact) && (parameters > 0 || coupled))
+    unknowns = Unknowns::of(model, gaussian ? most_coefficients : most_unknowns);
+  const bool points = unknowns && !exact && takes_points(unknowns->size() + parameters, model.rows());
+  const bool responds = unknowns && gaussian && parameters <= most_parameters;
   Mode mode{out.fit, out.state, {}, {}};
   if (parameters > 0)
     mode = mode_of(model, table, plan, out, points || responds || states || !plan.integrate.empty(),
@@ -364,7 +367,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   }
   if (responds && known && told.method == Uncertainty::factorised) {
     model.update(table.values());
-    respond(model, table, plan, mode, *unknowns, out);
+    respond(model, table, plan, mode, *unknowns, coupled, out);
   }
   if (states && mode.posterior && told.method == Uncertainty::factorised) {
     Plan with_states = plan;

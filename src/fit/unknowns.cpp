@@ -28,17 +28,22 @@ void for_terms(const Prior& prior, const F& f) {
 std::optional<Unknowns> Unknowns::of(LatentGaussianModel& model, Index most) {
   const Mixed* mixed = model.likelihood().mixed();
   if (!model.has_all_rows() || (mixed && !mixed->has_priors())) return std::nullopt;
+  constexpr double most_numbers = 1e7;  // of the designs
+  const auto number = static_cast<double>(model.rows());
   Unknowns out(model);
   for (const auto& part : model.priors()) {
+    Index expected = 0;
+    for (const auto& term : *part.prior) {
+      if (!term->has_plain_design()) return std::nullopt;
+      expected += coefficient_count(*term);
+    }
+    if (expected > most || static_cast<double>(expected) * number > most_numbers) return std::nullopt;
     const DesignRows& rows = *model.block().designs[part.design];
     std::vector<Matrix> designs;
     Index columns = 0;
     for (Index t = 0; t < part.prior->size(); ++t) {
-      const Term& term = (*part.prior)[t];
-      if (!term.has_plain_design() || coefficient_count(term) > most) return std::nullopt;
-      designs.push_back(term.plain_design(rows[t]));
+      designs.push_back((*part.prior)[t].plain_design(rows[t]));
       columns += designs.back().cols();
-      if (columns > most) return std::nullopt;
     }
     Matrix W(model.rows(), columns);
     Index at = 0;
@@ -53,7 +58,7 @@ std::optional<Unknowns> Unknowns::of(LatentGaussianModel& model, Index most) {
     out.first_.push_back(out.size_);
     out.size_ += out.count(k);
   }
-  if (out.size_ > most) return std::nullopt;
+  if (out.size_ > most || static_cast<double>(out.size_) * number > most_numbers) return std::nullopt;
   return out;
 }
 

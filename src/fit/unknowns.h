@@ -21,7 +21,7 @@ Index coefficient_count(const Term& term);
 class Unknowns {
  public:
   /// Empty where a term has no such coefficients, where rows are not all in memory, or where there are more than `most`
-  /// coefficients. The model must outlive it.
+  /// coefficients or designs of more than ten million numbers. The model must outlive it.
   static std::optional<Unknowns> of(LatentGaussianModel& model, Index most);
 
   Index size() const { return size_; }  // L, of all latent values, one after the other

@@ -342,6 +342,39 @@ test_that("a Gaussian of too many coefficients for linear response is not called
   expect_output(print(summary(fit)), "from a joint Gaussian of all predictors", fixed = TRUE)
 })
 
+test_that("more rows than points and states are for have a joint Gaussian with hyperparameters", {
+  skip_without_uncertainty()
+  set.seed(1)
+  n <- 30000
+  d <- data.frame(h = gl(8, 1, n), f = gl(3, 8, n))
+  d$y <- rbinom(n, 1, stats::plogis(rnorm(8)[d$h]))
+  d$grade <- cut(0.3 * (d$f == "2") + stats::rlogis(n), c(-Inf, -1, 0.5, Inf), labels = FALSE, ordered_result = TRUE)
+  expect_same <- function(many, table, tolerance) {
+    expect_identical(many$convergence$uncertainty$method, "response")
+    expect_true(table$convergence$uncertainty$method %in% c("points", "states"))
+    expect_close(coef(many), coef(table), 0.02)
+    expect_close(sqrt(diag(vcov(many))), sqrt(diag(vcov(table))), tolerance)
+  }
+  # the same rows as a table; eight groups leave their sd uncertain, so that a Gaussian of its log is a rough guess
+  successes <- stats::aggregate(cbind(y, trials = 1) ~ h, d, sum)
+  many <- galvi(y ~ (1 | h), d, binomial())
+  table <- galvi(cbind(y, trials - y) ~ (1 | h), successes, binomial())
+  expect_same(many, table, 0.03)
+  expect_gt(sqrt(diag(vcov(many))) / sqrt(diag(vcov(at_estimates(many)))), 1.15)
+  expect_output(print(summary(many)), "from a joint Gaussian of coefficients\\s+and iid.h..variance")
+  grades <- as.data.frame(table(d[c("grade", "f")]))
+  grades$grade <- ordered(grades$grade)
+  expect_same(galvi(grade ~ f, d, cumulative()), galvi(grade ~ f, grades, cumulative(), weights = frequency(Freq)), 0.02)
+  # and exactly gaussian ones
+  d$x <- rnorm(8)[d$h] + rnorm(n)
+  many <- galvi(x ~ (1 | h), d)
+  few <- galvi(x ~ (1 | h), d[seq_len(20000), ])
+  expect_identical(many$convergence$uncertainty$method, "response")
+  expect_close(sqrt(vcov(many)[1, 1]), sqrt(vcov(few)[1, 1]), 0.06)
+  # the noise of a linear model is known
+  expect_identical(galvi(x ~ f, d)$convergence$uncertainty$method, "factorised")
+})
+
 test_that("ordinary models raise no warning", {
   skip_without_uncertainty()
   for (name in setdiff(some_cases, slow_cases)) {
