@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "function/normal.h"
 #include "likelihood/counts.h"
@@ -62,6 +63,79 @@ CompoundPoissonDensity::CompoundPoissonDensity(double y, double rate, double sha
   log_value = highest + std::log(numbers.step * sum) + 0.5 * std::log(shape) - std::log(2.0 * pi) - std::log(y);
   rate_slope = (1.0 + shape) * moment / sum;
   if (slopes == Slopes::both) shape_slope = bend / sum + 0.5 / shape;
+}
+
+// The series is a function of the (1 + shape)-th power of the rate whose zeros are on the negative half line, so that the
+// logarithm's singularities in log rate are pi / (1 + shape) above and below the real line. Interpolants over cells half
+// as wide as that distance in either direction converge as (2 + sqrt(5))^-nodes.
+constexpr Index nodes = 25;
+
+namespace {
+
+/// From values at the nodes to coefficients: entry (j, k) is T_j at the k-th node times its weight.
+const Matrix& chebyshev() {
+  static const Matrix out = [] {
+    Matrix T(nodes, nodes);
+    for (Index j = 0; j < nodes; ++j)
+      for (Index k = 0; k < nodes; ++k)
+        T(j, k) = (j == 0 ? 1.0 : 2.0) / nodes * std::cos(pi * static_cast<double>(j) * (static_cast<double>(k) + 0.5) / nodes);
+    return T;
+  }();
+  return out;
+}
+
+}  // namespace
+
+CompoundPoissonTable::CompoundPoissonTable(double shape) : shape_(shape), width_(pi / (1.0 + shape)) {}
+
+double CompoundPoissonTable::at(double log_rate) const {
+  return CompoundPoissonDensity(1.0, std::exp(log_rate), shape_).log_value;
+}
+
+const CompoundPoissonTable::Cell& CompoundPoissonTable::cell(long which) const {
+  const std::lock_guard<std::mutex> lock(guard_);
+  Cell& out = cells_[which];
+  if (out.size() > 0) return out;
+  Vector values(nodes);
+  for (Index k = 0; k < nodes; ++k) {
+    const double x = std::cos(pi * (static_cast<double>(k) + 0.5) / nodes);
+    values[k] = at(width_ * (static_cast<double>(which) + 0.5 * (1.0 + x)));
+  }
+  out = chebyshev() * values;
+  return out;
+}
+
+void CompoundPoissonTable::log_densities(const ConstArrayRef& log_rate, ArrayRef out) const {
+  constexpr double farthest = 1e6;  // cells
+  std::map<long, Index> rows;
+  const auto place = [&](Index n) { return std::floor(log_rate[n] / width_); };
+  for (Index n = 0; n < log_rate.size(); ++n)
+    if (std::abs(place(n)) < farthest) ++rows[static_cast<long>(place(n))];
+  std::map<long, const Cell*> cells;
+  for (const auto& [which, count] : rows)
+    if (count >= nodes) cells[which] = &cell(which);
+  for (Index n = 0; n < log_rate.size(); ++n) {
+    const double where = place(n);
+    if (!(std::abs(where) < farthest)) {
+      out[n] = std::numeric_limits<double>::quiet_NaN();
+      continue;
+    }
+    const auto found = cells.find(static_cast<long>(where));
+    if (found == cells.end()) {
+      out[n] = at(log_rate[n]);
+      continue;
+    }
+    // Clenshaw's recursion
+    const Cell& c = *found->second;
+    const double x = 2.0 * (log_rate[n] / width_ - where) - 1.0;
+    double b = 0.0, before = 0.0;
+    for (Index j = nodes - 1; j > 0; --j) {
+      const double next = 2.0 * x * b - before + c[j];
+      before = b;
+      b = next;
+    }
+    out[n] = x * b - before + c[0];
+  }
 }
 
 double compound_poisson_cdf(double y, double rate, double shape) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -28,12 +30,31 @@ class Tweedie final : public LogLink<Likelihood> {
     if (!(power_ > 1.0 && power_ < 2.0)) throw std::domain_error("tweedie: `power` must be between 1 and 2");
     down_ = power_ - 1.0;
     up_ = 2.0 - power_;
+    table_ = std::make_shared<CompoundPoissonTable>(up_ / down_);
     if (dispersion_of_.in_table()) set(dispersion_of_.read(hyper));
   }
   void set(double dispersion) { dispersion_ = dispersion; }
 
   double log_density(const Datum& datum, const double* eta) const override {
     return closed_form(datum, *eta, 0.0)->value;
+  }
+  // constants: log y, zero where y is, and log size
+  PreparedRows prepare(Data data) const override {
+    PreparedRows out{std::move(data)};
+    out.constants.resize(out.size(), 2);
+    out.constants << (out.data.y.array() > 0.0).select(out.data.y.array().log(), 0.0), out.data.size.array().log();
+    return out;
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    const auto positive = rows.data.y.array() > 0.0;
+    const auto log_y = rows.constants.col(0).array();
+    const RowArray log_phi = std::log(dispersion_) - rows.constants.col(1).array(), d = eta.col(0).array() - log_y;
+    const RowArray log_w = up_ * log_y - log_phi;
+    const RowArray log_rate = positive.select(log_w - std::log(up_), std::numeric_limits<double>::quiet_NaN());
+    const auto grown = [](const auto& x) { return x.unaryExpr([](double own) { return std::expm1(own); }); };
+    table_->log_densities(log_rate, out);
+    out -= log_y + log_w.exp() * (grown(-down_ * d) / down_ + grown(up_ * d) / up_);
+    out = positive.select(out, -(up_ * d - log_phi).exp() / up_);
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const PointExpectation l = kernel(datum, eta, 0.0);
@@ -146,6 +167,7 @@ class Tweedie final : public LogLink<Likelihood> {
   double at_mean(const Datum& datum) const { return datum.y > 0.0 ? series(datum).log_value : 0.0; }
 
   PositiveParameter dispersion_of_, power_of_;
+  std::shared_ptr<const CompoundPoissonTable> table_ = std::make_shared<CompoundPoissonTable>(1.0);
   double power_ = 1.5, down_ = 0.5, up_ = 0.5, dispersion_ = 1.0;
 };
 
