@@ -34,6 +34,25 @@ struct Numbers {
 constexpr double negligible_term = 1e-18;  // as a share of the sum
 constexpr double normal_rate = 1e20;  // beyond, sums are normal to 1e-10
 
+// The series is a function of the (1 + shape)-th power of the rate whose zeros are on the negative half line, so that the
+// logarithm's singularities in log rate are pi / (1 + shape) above and below the real line. Interpolants over cells half
+// as wide as that distance in either direction converge as (2 + sqrt(5))^-nodes.
+constexpr Index nodes = 25;
+
+/// From values at the nodes to coefficients: entry (j, k) is T_j at the k-th node times its weight.
+const Matrix& chebyshev() {
+  static const Matrix out = [] {
+    Matrix T(nodes, nodes);
+    for (Index j = 0; j < nodes; ++j)
+      for (Index k = 0; k < nodes; ++k) {
+        const double angle = pi * static_cast<double>(j) * (static_cast<double>(k) + 0.5) / nodes;
+        T(j, k) = (j == 0 ? 1.0 : 2.0) / nodes * std::cos(angle);
+      }
+    return T;
+  }();
+  return out;
+}
+
 }  // namespace
 
 // With r = j / rate the j-th term of the density at this scale is
@@ -64,27 +83,6 @@ CompoundPoissonDensity::CompoundPoissonDensity(double y, double rate, double sha
   rate_slope = (1.0 + shape) * moment / sum;
   if (slopes == Slopes::both) shape_slope = bend / sum + 0.5 / shape;
 }
-
-// The series is a function of the (1 + shape)-th power of the rate whose zeros are on the negative half line, so that the
-// logarithm's singularities in log rate are pi / (1 + shape) above and below the real line. Interpolants over cells half
-// as wide as that distance in either direction converge as (2 + sqrt(5))^-nodes.
-constexpr Index nodes = 25;
-
-namespace {
-
-/// From values at the nodes to coefficients: entry (j, k) is T_j at the k-th node times its weight.
-const Matrix& chebyshev() {
-  static const Matrix out = [] {
-    Matrix T(nodes, nodes);
-    for (Index j = 0; j < nodes; ++j)
-      for (Index k = 0; k < nodes; ++k)
-        T(j, k) = (j == 0 ? 1.0 : 2.0) / nodes * std::cos(pi * static_cast<double>(j) * (static_cast<double>(k) + 0.5) / nodes);
-    return T;
-  }();
-  return out;
-}
-
-}  // namespace
 
 CompoundPoissonTable::CompoundPoissonTable(double shape) : shape_(shape), width_(pi / (1.0 + shape)) {}
 
