@@ -165,7 +165,7 @@ double ConwayMaxwell::width() const {
 
 ConwayMaxwell::Point ConwayMaxwell::at(double eta) const {
   if (eta < lowest) return at_low(eta);
-  if (eta >= end_) return by_series(eta);
+  if (!(eta < end_)) return by_series(eta);  // NaN as well: it has no cell
   if (cells_ == 0) {
     double guess = first_guess(eta);
     return by_sums(eta, guess);
@@ -316,6 +316,7 @@ double ConwayMaxwell::log_density(double y, double eta) const {
 
 double ConwayMaxwell::cdf(double y, double eta) const {
   if (y < 0.0) return 0.0;
+  if (std::isnan(eta)) return eta;  // no term of the sum would be the last
   if (eta > 700.0) return 0.0;
   const double mean = std::exp(eta), last = std::floor(y);
   const Point point = at(std::max(eta, lowest));

@@ -97,6 +97,18 @@ test_that("extreme linear predictors give the finite answer wherever there is on
   }
 })
 
+test_that("a linear predictor that is not a number has no density", {
+  every_response(function(type, example, i, reference) {
+    spec <- likelihood_spec(type)
+    alone <- probe_likelihood(spec, example$hyper, example$y[i], example$size[i], NaN)[1, 1]
+    swept <- probe_log_densities(spec, example$hyper, example$y[i], example$size[i], 1, NaN)[1, 1]
+    expect_identical(is.nan(c(alone, swept)), c(TRUE, TRUE), label = type)
+  })
+  # sums over counts, which end where terms are negligible
+  compois <- likelihood_examples$compois
+  expect_true(is.nan(probe_conditional(likelihood_spec("compois"), compois$hyper, 3, 1, NaN)$cdf))
+})
+
 test_that("the derivatives of log Phi keep their accuracy far on the left", {
   x <- c(-1e3, -200, -30, -9, -6, -5.9)
   ours <- probe_likelihood(likelihood_spec("binomial_probit"), numeric(), rep(1, 6), rep(1, 6), x)[, 3:6]
