@@ -110,7 +110,8 @@ field_parts <- function(model, graph = NULL, n = NULL, cyclic = FALSE) {
 
 block_diagonal <- function(A, copies) if (is.null(A)) NULL else kronecker(diag(copies), A)
 
-# hyper, basis_sd: positions, by name and of the basis' prior sd. node: rows of one copy's nodes (0: none); copy: which copy each row sees.
+# hyper, basis_sd: positions, by name and of the basis' prior sd. node: rows of one copy's nodes (0: none); copy: which
+# copy each row sees.
 field_term <- function(model, parts, hyper, node, weight = NULL, copies = 1L, copy = 1L, basis = NULL,
                        basis_mean = 0, basis_sd = NULL, label = model) {
   L <- nrow(parts$precision[[1]])

@@ -165,14 +165,16 @@ fuzz_questions <- list(
   cdf = function(fit, rows) stats::predict(fit, rows, type = "cdf", q = 1),
   survival = function(fit, rows) stats::predict(fit, rows, type = "survival", times = c(0.1, 1, 10)),
   hazard = function(fit, rows) stats::predict(fit, rows, type = "cumhaz", times = c(0.1, 1), interval = "credible"),
-  dpar = function(fit, rows) stats::predict(fit, rows, dpar = pick(c("sigma", "shape", "phi", "zi", "disc")), se.fit = TRUE),
+  dpar = function(fit, rows) stats::predict(fit, rows, dpar = pick(c("sigma", "shape", "phi", "zi", "disc")),
+    se.fit = TRUE),
   population = function(fit, rows) stats::predict(fit, rows, re_formula = NA, se.fit = TRUE),
   averaged = function(fit, rows) stats::predict(fit, rows[1L, , drop = FALSE], re_formula = "integrate"),
   total = function(fit, rows) stats::predict(fit, rows, aggregate = ~ 1, se.fit = TRUE)$fit,
   covariance = function(fit, rows) stats::predict(fit, rows, type = "link", covariance = TRUE),
   credible = function(fit, rows) stats::predict(fit, rows, interval = "credible"),
   effects = function(fit, rows) {
-    shown <- conditional_effects(fit, resolution = 10, method = pick(c("posterior_epred", "posterior_linpred", "posterior_predict")))
+    shown <- conditional_effects(fit, resolution = 10, method = pick(c("posterior_epred", "posterior_linpred",
+      "posterior_predict")))
     lapply(shown, function(one) one[c("estimate__", "se__", "lower__", "upper__")])
   },
   hypothesis = function(fit, rows) {

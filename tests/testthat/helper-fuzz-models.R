@@ -4,8 +4,8 @@
 # per argument, column, response and kind of hostile data.
 
 # list(seed, code: lines that make the data, call, plain: is everything at its default, recipe: name in fuzz_recipes,
-# comparable: see recipe(), env: where the code has run). A pure function of the seed (and of the registries); nothing of
-# it is hidden from the code.
+# comparable: see recipe(), env: where the code has run). A pure function of the seed (and of the registries); nothing
+# of it is hidden from the code.
 fuzz_model <- function(seed, name = draw_recipe()) {
   set.seed(seed, "Mersenne-Twister", "Inversion", "Rejection")
   force(name)
@@ -91,7 +91,8 @@ fuzz_arguments <- list(
   x = function(formals) "x1",
   y = function(formals) "x2",
   mesh = function(formals) "galvi_mesh(cbind(c(-4, 4), c(-4, 4)), 2)",
-  range = function(formals) pick(c("1", "fixed(0.5)", "fixed(1e4)", "fixed(1e-8)", "pc_range(0.1)", "log_normal(0, 1)")),
+  range = function(formals) pick(c("1", "fixed(0.5)", "fixed(1e4)", "fixed(1e-8)", "pc_range(0.1)",
+    "log_normal(0, 1)")),
   sd = draw_positive,
   graph = function(formals) "graph",
   columns = function(formals) if ("bar" %in% names(formals)) pick(c("~ 1", "~ x1")) else pick(c("1", "1", "2")),

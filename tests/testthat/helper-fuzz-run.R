@@ -26,7 +26,8 @@ fuzz <- function(seeds, workers = 1, limit = 20, examiner = "fuzz_seed", sources
 
 # Found beside this file, wherever the tests are.
 fuzz_sources <- function(dir = testthat::test_path()) {
-  files <- c("helper-tolerance.R", "helper-fuzz-models.R", "helper-fuzz-recipes.R", "helper-fuzz-checks.R", "helper-fuzz-run.R")
+  files <- c("helper-tolerance.R", "helper-fuzz-models.R", "helper-fuzz-recipes.R", "helper-fuzz-checks.R",
+    "helper-fuzz-run.R")
   normalizePath(file.path(dir, files), mustWork = TRUE)
 }
 

@@ -13,7 +13,7 @@ test_that("a model is a function of its seed, and its code makes it", {
 
 test_that("every recipe makes models, which galvi() fits or refuses", {
   for (name in setdiff(names(fuzz_recipes), "cluster")) {
-    outcomes <- vapply(1:4, function(seed) {
+    outcomes <- vapply(1:2, function(seed) {
       fuzz_seed(seed, make = function(seed) fuzz_model(seed, name))$outcome
     }, "")
     expect_identical(setdiff(outcomes, c("ok", "ok with warning", "clear error")), character(), label = name)
@@ -26,7 +26,8 @@ test_that("every family, link, term, kernel, method and expectation is drawn", {
   calls <- vapply(1:5500, function(seed) deparse1(fuzz_model(seed, "terms")$call), "")
   drawn <- unique(unlist(regmatches(calls, gregexpr("[[:alnum:]_.]+|[|]", calls))))
   links <- unlist(lapply(family_types, function(type) names(type$links)[-1]))
-  wanted <- c(fuzz_families(), links, setdiff(names(term_types), c("tve", "baseline")), kernel_words(), inference_facts()$name,
+  wanted <- c(fuzz_families(), links, setdiff(names(term_types), c("tve", "baseline")), kernel_words(),
+    inference_facts()$name,
               expectation_facts()$name)
   expect_identical(setdiff(wanted, drawn), character())
 })
@@ -94,11 +95,11 @@ test_that("what hangs, is slow or crashes is told apart, and the other seeds go 
   expect_match(fuzz_report(table), "^ +2 terms add up", all = FALSE)
 })
 
-test_that("200 random models are fitted or refused, and what they say is true", {
+test_that("100 random models are fitted or refused, and what they say is true", {
   skip_on_cran()
   skip_if_not_installed("processx")
   # 46: a mesh of thousands of nodes and a log-logistic shape that runs to the end of its range, 47 s
-  table <- fuzz(c(1:45, 47:201), limit = 60, examiner = "fuzz_terms")
+  table <- fuzz(c(1:45, 47:101), limit = 60, examiner = "fuzz_terms")
   expect(nrow(fuzz_failed(table)) == 0, paste(fuzz_report(table), collapse = "\n"))
   checked <- fuzz_checked(table)
   for (name in names(checked)) expect_some(checked[[name]], paste("models where", name))
