@@ -5,7 +5,7 @@ RSCRIPT ?= Rscript
 # One BLAS thread: small factorisations on shared cores are faster, and timings mean something.
 ONE_THREAD = OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test fuzz prose check bench docs site install sanitize sanitize-quick mutants clean
+.PHONY: help demo test fuzz prose check check-quick bench docs site install sanitize sanitize-quick mutants clean
 
 help:
 	@echo "make demo      classify the ionosphere data: progress, summary, bound, test scores, two plots"
@@ -13,6 +13,7 @@ help:
 	@echo "make fuzz      fit N=2000 random models from seed SEED=1 on, hostile data among them, and count what fails"
 	@echo "make prose     list words that no dictionary has and phrases that nobody says, in help, vignettes and messages"
 	@echo "make check     the same, then R CMD build and R CMD check --as-cran --no-manual (needs pandoc for the vignettes)"
+	@echo "make check-quick  R CMD check without words, tests and vignettes"
 	@echo "make bench     run the measurements in bench/ (FILES=\"a.R b.R\" for some of them)"
 	@echo "make docs      rewrite help pages, NAMESPACE, RcppExports and Makevars"
 	@echo "make site      build the web site in site/ and check its links (needs pandoc; five to ten minutes)"
@@ -44,6 +45,9 @@ prose:
 
 check:
 	@$(RSCRIPT) tools/check.R
+
+check-quick:
+	@$(ONE_THREAD) $(RSCRIPT) tools/check.R quick
 
 bench:
 	@$(RSCRIPT) tools/install.R bench
