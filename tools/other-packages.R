@@ -5,13 +5,13 @@ source("tools/packages.R")
 wanted <- described(c("Suggests", "Enhances"))
 deadline <- Sys.time() + 600
 
-system_package <- function(arguments) {
-  system2("apt-get", c("--quiet", "--yes", arguments), stdout = FALSE, stderr = FALSE, env = "DEBIAN_FRONTEND=noninteractive")
+apt_get <- function(...) {
+  system2("apt-get", c("--quiet", "--yes", ...), stdout = FALSE, stderr = FALSE, env = "DEBIAN_FRONTEND=noninteractive")
 }
 if (nzchar(Sys.which("apt-get")) && Sys.info()[["effective_user"]] == "root" && length(missing_packages(wanted))) {
-  system_package("update")
+  apt_get("update")
   for (package in missing_packages(wanted)) {
-    if (Sys.time() < deadline) system_package(c("install", "--no-install-recommends", paste0("r-cran-", tolower(package))))
+    if (Sys.time() < deadline) apt_get("install", "--no-install-recommends", paste0("r-cran-", tolower(package)))
   }
 }
 
