@@ -86,6 +86,8 @@
 #'   \item{`y`}{the response as a number, as in [glm()]: successes divided by trials, 0 and 1 for a binary response. Not
 #'     there for several classes, censored responses, [responses()] and rows from a source.}
 #'   \item{`na.action`, `control`}{the rows dropped for missing values; the settings.}
+#'   \item{`format`}{the number of the format of fits. A fit that was saved by a version of galvi with another format
+#'     is refused, with an error of class `galvi_error_data`; `update(fit)` fits it again.}
 #' }
 #'
 #' @section Notes:
@@ -165,7 +167,7 @@ new_fit <- function(call, model, core, result) {
       posterior = result[posterior_parts], states = result$states, hyper_posterior = result$hyper_posterior,
       design = model$design, model = core, data = model$data,
       na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
-      control = without_cluster(model$control)
+      control = without_cluster(model$control), format = fit_format
     )),
     class = c(
       if (!is.null(model$design$wide)) "galvi_wide", if (!is.null(model$design$intervals)) "galvi_cox",

@@ -51,6 +51,7 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
   if (missing(fit) || !inherits(fit, "galvi")) {
     stop_galvi("argument", "`fit` must be a fit of galvi(), as in add_data(fit, newdata).")
   }
+  fit <- with_format(fit)
   if (missing(newdata)) stop_galvi("newdata", "`newdata` is missing: a data frame with the new rows.")
   method <- check_method(method)
   verbose <- check_flag(verbose, "verbose")

@@ -77,12 +77,7 @@ check_model <- function(model) {
 
 #' The predictor that latent value k belongs to
 #' @noRd
-predictor_of <- function(model, k = 1L) {
-  if (is.null(model$predictors)) {
-    stop_galvi("data", "This fit was made by an earlier version of galvi: refit it with update(fit).")
-  }
-  Find(function(predictor) k %in% predictor$latents, model$predictors)
-}
+predictor_of <- function(model, k = 1L) Find(function(predictor) k %in% predictor$latents, model$predictors)
 
 #' Does the posterior of latent value k need N x N matrices?
 #' @noRd
@@ -247,7 +242,22 @@ with_nodes <- function(model, nodes) {
   model
 }
 
-n_latents <- function(fit) ncol(fit$model$offset)
+n_latents <- function(fit) ncol(with_format(fit)$model$offset)
+
+# What is kept in a fit, as a number: one more whenever methods cannot read what earlier versions saved.
+fit_format <- 1L
+
+#' The fit, if this version can read it. Nearly every method asks for n_latents(), n_predictors() or training_target(),
+#' and so comes here.
+#' @noRd
+with_format <- function(fit) {
+  if (identical(fit$format, fit_format)) return(fit)
+  stop_galvi("data", if (isTRUE(fit$format > fit_format)) {
+    "This fit was made by a later version of galvi: install that version to use it."
+  } else {
+    "This fit was made by an earlier version of galvi: refit it with update(fit)."
+  })
+}
 
 #' A core model whose inducing terms have a few rows in their centres, evenly spaced in their order within each group,
 #' which stand for all

@@ -133,7 +133,7 @@ known_parameters <- function(type) {
 
 # ---- the fit ----
 
-n_predictors <- function(fit) 1L + length(fit$design$others)
+n_predictors <- function(fit) 1L + length(with_format(fit)$design$others)
 
 #' What thresholds at zero have moved into the offsets of n rows
 #' @noRd

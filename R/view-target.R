@@ -5,7 +5,7 @@
 #' The observations themselves. Their marginals are stored in the fit.
 #' @noRd
 training_target <- function(fit) {
-  check_has_rows(fit)
+  check_has_rows(with_format(fit))
   if (is_imputed(fit)) check_same_rows(fit)
   model <- fit$model
   c(model[intersect(row_numbers, names(model))], list(
@@ -106,7 +106,6 @@ model_and_rows <- function(fit, rows) {
 #' The model with the nodes that only new rows need (R/term-field.R)
 #' @noRd
 extended_model <- function(model, rows) {
-  predictor_of(model)  # stops for fits of earlier versions
   model$predictors <- lapply(model$predictors, function(predictor) {
     predictor$terms <- Map(function(term, rows) {
       term[names(rows$extension)] <- rows$extension

@@ -94,7 +94,7 @@ total_of <- function(fit, target, marginals, weight, probs) {
   if (is.null(form)) return(drawn())
   parts <- total_parts(fit, target, weight, form)
   each <- function(what) vapply(parts, `[[`, 0, what)
-  weights <- state_weights(fit)
+  weights <- each("weight")
   mean <- sum(weights * each("mean"))
   sd <- sqrt(sum(weights * (each("variance") + (each("mean") - mean)^2)))
   quantiles <- function(mean, sd) {
@@ -117,13 +117,20 @@ mean_form <- function(fit) {
   if (all(is.finite(at)) && isTRUE(all.equal(at / at[2L], exp(c(-1, 0, 1, 2)), tolerance = 1e-12))) "log"
 }
 
-#' Mean and variance of a total at each state: a list
+#' Weight of each state, with mean and variance of a total there: a list; the states of all parts of an imputed fit
 #'
 #' Cov(exp(eta_i), exp(eta_j)) = E exp(eta_i) E exp(eta_j) (exp(V_ij) - 1).
 #' @noRd
 total_parts <- function(fit, target, weight, form) {
+  if (!is.null(target$sets)) {
+    parts <- Map(total_parts, fit$fits, target$sets, MoreArgs = list(weight, form))
+    return(lapply(unlist(parts, recursive = FALSE), function(part) {
+      replace(part, "weight", part$weight / length(fit$fits))
+    }))
+  }
   base <- without_average(target)
-  by_state(fit, function(view) {
+  lapply(fit_states(fit), function(state) {
+    view <- at_state(fit, state)
     V <- latent_at(view, target$rows, target$n, covariance = TRUE)$covariance[[1L]]
     own <- without_points(view)
     mean <- if (form == "log") response_mean(own, latent_marginals(own, target)) else {
@@ -131,7 +138,7 @@ total_parts <- function(fit, target, weight, form) {
     }
     share <- weight * mean
     variance <- if (form == "log") sum(share * (expm1(V) %*% share)) else sum(weight * (V %*% weight))
-    list(mean = sum(share), variance = max(0, variance))
+    list(weight = state$weight, mean = sum(share), variance = max(0, variance))
   })
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "function/normal.h"
 #include "numeric/backend.h"
@@ -121,10 +122,15 @@ class JointDensity {
       const std::unique_ptr<Likelihood> made = own ? another_() : nullptr;
       for (Index s = 0; s < count; ++s) {
         if (out[begin + s] == -infinity) continue;
-        if (own)
-          made->update(values.col(begin + s));
-        else if (moves)
-          model.update_likelihood(values.col(begin + s));
+        try {
+          if (own)
+            made->update(values.col(begin + s));
+          else if (moves)
+            model.update_likelihood(values.col(begin + s));
+        } catch (const std::domain_error&) {  // there is no distribution with these parameters
+          out[begin + s] = -infinity;
+          continue;
+        }
         const Likelihood& likelihood = own ? *made : model.likelihood();
         double sum = 0;
         Index first = 0;

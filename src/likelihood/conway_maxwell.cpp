@@ -97,7 +97,8 @@ Moments moments(double nu, double log_rate) {
   double sum[6] = {}, factorial = 0.0, product = 0.0;
   for_integers(std::max(0.0, std::floor(mode - reach)), infinity, block_sds * sd, [&](double x, double weight) {
     const double own = log_factorial_table(x), exponent = x * log_rate - nu * own - top;
-    if (exponent < negligible && x > mode) return false;
+    // with a rate that is not a number, too
+    if (!(exponent >= negligible || x <= mode)) return false;
     double share = weight * std::exp(exponent);
     const double d = x - mode, f = own - centre_factorial;
     factorial += share * f;
@@ -335,7 +336,7 @@ double ConwayMaxwell::cdf(double y, double eta) const {
     const double l = log_density_at(x);
     top = std::max(top, l);
     sum += weight * std::exp(l);
-    return !(l < top + negligible && x > mean);
+    return l >= top + negligible || x <= mean;
   };
   if (!left) {
     for_integers(last + 1.0, infinity, block_sds * sd, add);

@@ -100,6 +100,11 @@ bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   return true;
 }
 
+void ProjectedSolver::prepare_variances() const {
+  prior_variances();
+  variances_.resize(rows_);
+}
+
 void ProjectedSolver::set_variances(Index begin, MatrixRef chunk) const {
   auto variances = variances_.segment(begin, chunk.rows());
   if (inverse_chol_.size() > 0) {
@@ -111,12 +116,12 @@ void ProjectedSolver::set_variances(Index begin, MatrixRef chunk) const {
     context_.backend.multiply(false, false, 1.0, chunk, inverse_, 0.0, product);
     variances = product.cwiseProduct(chunk).rowwise().sum();
   }
-  if (extra_variances().size() > 0) variances += extra_variances_.segment(begin, chunk.rows());
+  if (extra_variances_.size() > 0) variances += extra_variances_.segment(begin, chunk.rows());
 }
 
 const Vector& ProjectedSolver::marginal_variances() const {
   if (variances_known_) return variances_;
-  variances_.resize(rows_);
+  prepare_variances();
   columns_.for_chunks(static_cast<double>(rows_) * latent_ * latent_,
              [&](Index, Index begin, MatrixRef chunk) { set_variances(begin, chunk); });
   variances_known_ = true;
@@ -134,7 +139,7 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   SiteMean out{Vector(rows_), Vector(rows_), 0};
   const Vector u = solve(project_sites(b));
   const bool variances = b_.size() > 0 && !variances_known_;  // the pass computes both
-  if (variances) variances_.resize(rows_);
+  if (variances) prepare_variances();
   Matrix sums = Matrix::Zero(latent_, columns_.groups());
   const double flops = static_cast<double>(rows_) * latent_ * (variances ? latent_ : 4);
   columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {

@@ -78,6 +78,8 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   Vector solve(const Vector& h) const;                // A^-1 h
   Matrix weighted_crossproduct(const Vector& d) const { return sums(d, Vector()).cross; }
   Vector quadratic_forms(const Matrix& M) const;  // diag(W~ M W~')
+  /// Before the threads of a loop that sets variances_: what they read is made, and there is room for what they write.
+  void prepare_variances() const;
   /// variances_ of the rows of a chunk; overwrites the chunk.
   void set_variances(Index begin, MatrixRef chunk) const;
 

@@ -322,9 +322,11 @@ scales_with_inputs <- function(case) {
 highest_density <- function(fit) {
   y <- fit$model$y
   log_density <- function(eta) {
-    given <- list(mean = matrix(eta), variance = matrix(0, length(eta), 1L))
-    times <- length(eta) / length(y)
-    galvi:::response_moment(fit, given, "log_density", size = rep(fit$model$size, times), y = rep(y, times))
+    rows <- rep_len(seq_along(y), length(eta))
+    of_rows <- function(name) galvi:::take_rows_of(fit$model[[name]], rows)
+    given <- list(mean = matrix(eta), variance = matrix(0, length(eta), 1L), known = of_rows("known"))
+    galvi:::response_moment(fit, given, "log_density", size = fit$model$size[rows], y = y[rows],
+                            censoring = of_rows("censoring"))
   }
   centre <- fit$posterior$mean[, 1L]
   width <- 50 + abs(y - centre)

@@ -176,3 +176,12 @@ test_that("a learned power of tweedie() is mgcv's and glmmTMB's", {
   expect_false(any(held$hyper$name == "tweedie.power" & held$hyper$learned %in% TRUE))
   expect_error(tweedie(2.5), "`power` must be a number between 1 and 2", class = "galvi_error")
 })
+
+test_that("compois() has an answer, not a number, where the linear predictor is none", {
+  density <- value_in_time({
+    fit <- galvi(count ~ spray, InsectSprays, compois(fixed(20)))
+    galvi:::predict_response(fit$model$likelihood, fit$posterior$hyper, 1, 1, matrix(NaN), matrix(0), "log_density", 0.5,
+      NULL, NULL, NULL)
+  })
+  expect_true(is.na(density))
+})

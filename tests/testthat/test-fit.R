@@ -76,8 +76,18 @@ test_that("a fit whose predictions are not its fitted values says so", {
   expect_no_warning(fit_with(1e-2))
 })
 
-test_that("a fit of an earlier version says that it must be fitted again", {
-  fit <- small_fit("gaussian")
-  fit$model$predictors <- NULL
-  expect_error(predict(fit, cars[1:2, ]), "earlier version", class = "galvi_error_data")
+test_that("a fit of a version with another format says what to do, whatever it is asked", {
+  fit <- galvi(dist ~ speed, cars)
+  refused <- function(fit, text) {
+    for (ask in list(predict, coef, vcov, print, summary, confint, residuals, simulate, check_fit, plot, loo::loo,
+                     rstantools::posterior_predict, function(fit) add_data(fit, cars))) {
+      expect_error(ask(fit), text, class = "galvi_error_data")
+    }
+  }
+  unmarked <- fit
+  unmarked$format <- NULL
+  refused(unmarked, "earlier version.*update\\(fit\\)")
+  refused(replace(fit, "format", 0L), "earlier version.*update\\(fit\\)")
+  refused(replace(fit, "format", fit$format + 1L), "later version")
+  expect_identical(predict(update(replace(fit, "format", 0L))), predict(fit))
 })

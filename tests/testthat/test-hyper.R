@@ -249,3 +249,14 @@ test_that("threads do not change what is learned", {
     expect_identical(learn_model(model, threads = 2)[same], learn_model(model)[same])
   }
 })
+
+test_that("a sparse process is learned alike on two threads, run after run", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(3000), z = runif(3000))
+  d$y <- d$x + rnorm(3000)
+  bound <- function(threads) {
+    control <- galvi_control(threads = threads, hyper_iterations = 1)
+    suppressWarnings(galvi(y ~ gp(x, z, inducing = 40), d, control = control))$elbo
+  }
+  expect_length(unique(c(bound(1), replicate(4, bound(2)))), 1L)
+})

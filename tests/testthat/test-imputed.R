@@ -170,3 +170,22 @@ test_that("rows that differ have no means, and sites belong to one data set", {
     expect_error(f(same), "ask the parts", class = "galvi_error_argument")
   }
 })
+
+test_that("totals are mixtures of the data sets' totals", {
+  set.seed(4)
+  d <- data.frame(x = rnorm(30), g = rep(1:6, 5))
+  d$y <- rpois(30, exp(d$x))
+  sets <- list(d, transform(d, x = x + rnorm(30, sd = 0.3)))
+  # a response whose mean is exponential, and one of the identity; states of hyper = "integrate", or points
+  for (fit in list(
+    galvi(y ~ x + (1 | g), sets, poisson(), hyper = "integrate"), galvi(y ~ x + (1 | g), sets, hyper = "integrate"),
+    galvi(y ~ x, sets, poisson())
+  )) {
+    total <- function(fit) predict(fit, d, aggregate = ~ 1, se.fit = TRUE, interval = "credible")
+    own <- do.call(rbind, lapply(fit$fits, total))
+    mixed <- total(fit)
+    expect_equal(mixed$fit, mean(own$fit), tolerance = 1e-6)
+    expect_equal(mixed$se.fit^2, mean(own$se.fit^2) + mean((own$fit - mixed$fit)^2), tolerance = 1e-6)
+    expect_true(mixed$lwr > min(own$lwr) - 1e-6 && mixed$upr < max(own$upr) + 1e-6)
+  }
+})

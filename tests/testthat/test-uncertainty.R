@@ -460,3 +460,10 @@ test_that("the log density of a custom family may be -Inf or NaN at some points"
     expect_close(sds(fit) / sds(own), 1, 0.02)
   }
 })
+
+test_that("points where the response has no distribution have no weight", {
+  # counts that are all 1 push the shape of compois() to its end, 1000
+  fit <- galvi(y ~ 1, data.frame(y = c(1, 1, 1)), compois(), prior = cauchy(0, 2.5))
+  expect_identical(fit$convergence$uncertainty$method, "points")
+  expect_true(all(is.finite(c(coef(fit), vcov(fit), fit$hyper$upr))))
+})
