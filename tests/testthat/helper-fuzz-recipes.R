@@ -256,15 +256,17 @@ recipe_source <- function(plain) {
     ),
     args = c(list(data = data), if (chance(0.4)) list(method = pick(c("\"natural_gradient\"", "\"fixed_point\"",
       "\"incremental\"", "\"stochastic\""))),
-      if (many) list(hyper = "\"fixed\""), list(control = draw_steps()))
+      if (many) list(hyper = "\"fixed\""), list(control = draw_steps(if (many) 1000 else 1)))
   )
 }
 
-draw_steps <- function() {
+# `least`: rows of a block, where a block for each few of many rows would take minutes
+draw_steps <- function(least = 1) {
+  rows <- function(choices) as.character(max(as.numeric(pick(choices)), least))
   args <- list(
-    batch_rows = pick(c("1", "3", "10", "1000")), passes = pick(c("0.5", "1", "3")),
+    batch_rows = rows(c("1", "3", "10", "1000")), passes = pick(c("0.5", "1", "3")),
     step_rule = dQuote(pick(galvi:::step_rule_names()), FALSE), step_size = pick(c("1", "0.1", "1e-4", "100")),
-    chunk_rows = pick(c("1", "7", "100")), joint = "TRUE", max_iterations = pick(c("1", "20")),
+    chunk_rows = rows(c("1", "7", "100")), joint = "TRUE", max_iterations = pick(c("1", "20")),
     hyper_iterations = pick(c("0", "5"))
   )
   args <- args[stats::runif(length(args)) < 0.35]
