@@ -18,7 +18,8 @@
 #' fit is that of a data frame (`galvi_message_size` says so). Inference then takes some hundred bytes a row.
 #'
 #' * The rows must be the same, in the same order, in every pass. Give a query an `ORDER BY` if the database does
-#'   not guarantee the order.
+#'   not guarantee the order. Where another process may write to an SQLite file, let the connection wait for its lock,
+#'   by `RSQLite::sqliteSetBusyHandler(con, 10000)`.
 #' * `weights`, `offset` and `subset` are evaluated in each chunk, so `subset` must be logical.
 #' * Levels of an expression such as `factor(k)` are those of the sample; let the source return text or a factor
 #' instead.
