@@ -42,8 +42,8 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
   draws <- over_draws(object, target, ndraws, f, if (classes) response_levels(object))
   if (any(is.infinite(draws))) {
     warn_galvi("numeric", paste(
-      "Draws of the mean response are infinite, or too large for a number: Inf. posterior_linpred() does not overflow, and",
-      "predict(type = \"quantile\") has the median."
+      "Draws of the mean response are infinite, or too large for a number: Inf. posterior_linpred() does not",
+      "overflow, and predict(type = \"quantile\") has the median."
     ))
   }
   draws

@@ -1,13 +1,13 @@
 # What happens where memory is short: does galvi say so before it begins, and is the session whole after it?
 #
-#   Rscript bench/limits.R [GiB = 1] [cases ...]     (fifteen minutes, Linux)
+#   Rscript bench/limits.R [GiB = 1] [cases ...]     (half an hour, Linux)
 #
 # Each case is a computation of growing size, in a process that may have so many GiB of address space (`ulimit -v`)
-# beyond what R has after loading galvi. Sizes double until one is refused, or for a minute, and then come closer to the
-# border in four steps. For each case: the largest size that was computed, the least that was refused, and how. "before"
-# is an error of class galvi_error_size that names sizes, before the computation; "during" is one from a computation that
-# ran out of memory. Anything else (another error, an end of the process, silence) is a defect, as is a small fit after
-# it with other bits.
+# beyond what R has after loading galvi. Sizes double until one is refused, or for a minute, and then come closer to
+# the border in four steps. For each case: the largest size that was computed, the least that was refused, and how.
+# "before" is an error of class galvi_error_size that names sizes, before the computation; "during" is one from a
+# computation that ran out of memory. Anything else (another error, an end of the process, silence) is a defect, as is
+# a small fit after it with other bits.
 suppressPackageStartupMessages(library(galvi))
 
 rows <- function(n) {
@@ -18,7 +18,9 @@ rows <- function(n) {
   d
 }
 control <- galvi_control(threads = 1, max_iterations = 3)
-quiet <- function(...) suppressWarnings(suppressMessages(galvi(..., hyper = "fixed", control = control, verbose = FALSE)))
+quiet <- function(...) {
+  suppressWarnings(suppressMessages(galvi(..., hyper = "fixed", control = control, verbose = FALSE)))
+}
 lattice <- function(side) {
   id <- matrix(seq_len(side^2), side)
   rbind(cbind(c(id[-1L, ]), c(id[-side, ])), cbind(c(id[, -1L]), c(id[, -side])))
@@ -50,21 +52,26 @@ cases <- list(
   chain = list(1e5, function(n) quiet(b ~ gp(x, kernel = matern52()), rows(n), binomial())),
   rows = list(2e5, function(n) quiet(y ~ x + z, rows(n))),
   groups = list(1e5, function(n) quiet(b ~ x + (1 | g), rows(n), binomial())),
-  mesh = list(30, function(n) quiet(b ~ spde(x, z, mesh = galvi_mesh(rows(500)[c("x", "z")], 1 / n)), rows(500), binomial())),
+  mesh = list(30, function(n) {
+    quiet(b ~ spde(x, z, mesh = galvi_mesh(rows(500)[c("x", "z")], 1 / n)), rows(500), binomial())
+  }),
   besag = list(100, function(n) {
     quiet(b ~ gmrf(g, lattice(n), model = "besag"), transform(rows(n^2), g = seq_len(n^2)), binomial())
   }),
-  classes = list(20, function(n) quiet(k ~ x, transform(rows(20000), k = factor(rep_len(seq_len(n), 20000))), categorical())),
+  classes = list(20, function(n) {
+    quiet(k ~ x, transform(rows(20000), k = factor(rep_len(seq_len(n), 20000))), categorical())
+  }),
   source = list(4e5, function(n) quiet(b ~ x + gp(z, inducing = 20), chunks(n), binomial())),
   draws = list(1000, function(n) rstantools::posterior_epred(columns_fit(), ndraws = n)),
   predictive = list(1000, function(n) rstantools::posterior_predict(columns_fit(), ndraws = n)),
   simulate = list(1000, function(n) simulate(columns_fit(), nsim = n)),
   `draws, process` = list(1000, function(n) rstantools::posterior_epred(process_fit(), rows(n), ndraws = 10)),
   `log densities` = list(1000, function(n) rstantools::log_lik(columns_fit(), ndraws = n)),
-  predict = list(1e5, function(n) predict(columns_fit(), rows(n)[rep_len(1:1000, n), ], se.fit = TRUE, interval = "prediction",
-    allow.new.levels = TRUE)),
+  predict = list(1e5, function(n) {
+    predict(columns_fit(), rows(n), se.fit = TRUE, interval = "prediction", allow.new.levels = TRUE)
+  }),
   covariance = list(1000, function(n) {
-    predict(columns_fit(), rows(1000)[rep_len(1:1000, n), ], type = "link", covariance = TRUE, allow.new.levels = TRUE)
+    predict(columns_fit(), rows(n), type = "link", covariance = TRUE, allow.new.levels = TRUE)
   }),
   `covariance, process` = list(1000, function(n) predict(process_fit(), rows(n), type = "link", covariance = TRUE)),
   `covariance, points` = list(1000, function(n) {
