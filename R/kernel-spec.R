@@ -210,10 +210,12 @@ median_distance <- function(x, weights) {
   taken <- if (n > 500L) round(seq(1, n, length.out = 500L)) else seq_len(n)
   distances <- as.numeric(stats::dist(x[taken, , drop = FALSE]))
   w <- rows$weights[taken]
-  pairs <- tcrossprod(w)
-  pairs <- pairs[lower.tri(pairs)]
   usable <- is.finite(distances) & distances > 0
-  if (any(usable)) return(weighted_median(distances[usable], pairs[usable]))
+  if (any(usable)) {
+    if (all(w == w[1L])) return(stats::median(distances[usable]))  # without sorting all pairs
+    pairs <- tcrossprod(w)
+    return(weighted_median(distances[usable], pairs[lower.tri(pairs)][usable]))
+  }
   # the rows that differ may not be among those taken
   span <- sqrt(sum(apply(x, 2L, function(column) diff(range(column)))^2))
   if (is.finite(span) && span > 0) span else 1
