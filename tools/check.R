@@ -15,8 +15,8 @@ if (!quick) {
 unlink(c(list.files(pattern = "^galvi_.*\\.tar\\.gz$"), "galvi.Rcheck"), recursive = TRUE)
 r_cmd(c("build", if (quick) "--no-build-vignettes", "."), env = "MAKEFLAGS=-j2")
 tarball <- list.files(pattern = "^galvi_.*\\.tar\\.gz$")
-# --as-cran asks CRAN's index whether what galvi needs has a maintainer, and fails where the mirror has no index: here is
-# one without packages.
+# --as-cran asks CRAN's index whether what galvi needs has a maintainer, and fails where the mirror has no index: here
+# is one without packages.
 index <- file.path(tempdir(), "web", "packages", "packages.rds")
 dir.create(dirname(index), recursive = TRUE)
 saveRDS(data.frame(Package = character(), Maintainer = character()), index)

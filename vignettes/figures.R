@@ -1,7 +1,7 @@
-# Figures of the vignettes as PNG with 256 colours, which look the same and take a third of the space: png() writes three
-# bytes a pixel where edges are smooth. They are drawn as bitmaps, and knitr calls palette_png() on each.
+# Figures of the vignettes as PNG with 256 colours, which look the same and take a third of the space: png() writes
+# three bytes a pixel where edges are smooth. They are drawn as bitmaps, and knitr calls palette_png() on each.
 
-# An integer 256^2 red + 256 green + blue for each pixel, a row of the picture in each column.
+# The number 256^2 red + 256 green + blue for each pixel, a row of the picture in each column.
 read_bitmap <- function(path) {
   bytes <- readBin(path, "raw", file.size(path))
   number <- function(at) readBin(bytes[at + 1:4], "integer", endian = "little")
