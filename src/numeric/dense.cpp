@@ -352,6 +352,36 @@ Matrix covariance_root(Context& context, Matrix A) {
   return out;
 }
 
+// Pivoted Cholesky, one column after the other. The remainder of a smooth covariance falls at least geometrically: halfway
+// to the last column it has fallen half the way to rounding error, or it will not get there.
+LowRank low_rank_root(Context& context, const ConstMatrixRef& A, Index most) {
+  constexpr double nothing = 2e-15, halfway = 1e-7;
+  const Index n = A.rows();
+  Vector left = A.diagonal();
+  const double largest = n > 0 ? left.maxCoeff() : 0;
+  LowRank out{Matrix(n, most), largest};
+  for (Index rank = 0;; ++rank) {
+    Index next;
+    if (n > 0) out.left = left.maxCoeff(&next);
+    if (!(out.left > nothing * largest)) {
+      out.root.conservativeResize(n, rank);
+      break;
+    }
+    if (rank == most || (rank == most / 2 && out.left > halfway * largest)) {
+      out.root.resize(n, 0);
+      break;
+    }
+    auto column = out.root.col(rank);
+    column = A.col(next);
+    column.noalias() -= out.root.leftCols(rank) * out.root.row(next).head(rank).transpose();
+    column /= std::sqrt(out.left);
+    left -= column.cwiseAbs2();
+    left[next] = 0;
+    spend(context, 2.0 * static_cast<double>(n) * static_cast<double>(rank + 2));
+  }
+  return out;
+}
+
 Matrix white_noise(Context& context, Index rows, Index columns) {
   constexpr Index between_polls = 1 << 20;
   Matrix out(rows, columns);

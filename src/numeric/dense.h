@@ -25,6 +25,14 @@ std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>*
 /// R (n x rank) with R R' = A but for rounding, A a covariance (both triangles) of any rank.
 Matrix covariance_root(Context& context, Matrix A);
 
+/// The same where the rank is small: R R' = A but for a covariance with variances of at most `left`, which is about the
+/// rounding error of A. No columns if the rank is more than `most`, or seems to be.
+struct LowRank {
+  Matrix root;  // n x rank
+  double left = 0;
+};
+LowRank low_rank_root(Context& context, const ConstMatrixRef& A, Index most);
+
 /// Standard normals from the monitor, column after column.
 Matrix white_noise(Context& context, Index rows, Index columns);
 

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "numeric/dense.h"
 
 namespace galvi {
 
@@ -51,7 +50,30 @@ void DenseKernelSolver::build_prior() {
   C_.setZero(rows_, rows_);
   prior_->add_covariance(context_, *design_, C_);
   fill_upper(C_);
+  low_rank_ = low_rank_root(context_, C_, rows_ / 4);
   stale_ = false;
+}
+
+// What the root leaves out of C changes log|B| by at most lambda' left, and V by less than lambda V left.
+bool DenseKernelSolver::root_serves(const Vector& lambda) const {
+  constexpr double negligible = 1e-9;  // nats
+  return low_rank_.root.cols() > 0 && low_rank_.left * lambda.cwiseAbs().sum() <= negligible;
+}
+
+// With C = R R' and A = I + R' Lambda R = L L':   log|B| = log|A|,   V = R A^-1 R'.
+bool DenseKernelSolver::factorise_by_root() {
+  const Index rank = low_rank_.root.cols();
+  Matrix A = Matrix::Identity(rank, rank);
+  add_weighted_crossproduct(context_.backend, low_rank_.root, lambda_, A);
+  if (!cholesky(context_, A)) return false;
+  log_det_ = 2 * A.diagonal().array().log().sum();
+  Matrix X = low_rank_.root.transpose();
+  solve_lower(context_, A, X);
+  work_.resize(rows_, rows_);
+  add_crossproduct(context_, 1.0, X, 0.0, work_);
+  variances_ = work_.diagonal();
+  content_ = Content::covariance;
+  return true;
 }
 
 void DenseKernelSolver::scale(const Vector& lambda) {
@@ -101,6 +123,7 @@ bool DenseKernelSolver::factor_with_jitter() {
   for (; relative <= max_relative_jitter; relative *= 10) {
     const double added = relative * mean_variance - jitter_;
     C_.diagonal().array() += added;
+    low_rank_.root.resize(rows_, 0);
     prior_variances_.array() += added;
     jitter_ += added;
     if (factor_scaled(C_, work_)) return true;
@@ -113,6 +136,8 @@ bool DenseKernelSolver::factor_with_jitter() {
 bool DenseKernelSolver::factorise(const Vector& lambda) {
   scale(lambda);
   content_ = Content::nothing;
+  build_prior();
+  if (root_serves(lambda) && factorise_by_root()) return true;
   if (!factor_with_jitter()) return false;
   log_det_ = 2 * work_.diagonal().array().log().sum();
 
@@ -212,19 +237,27 @@ double DenseKernelSolver::rounding() const {
                                                       : Vector(diagonal_ - squared.cwiseProduct(variances_));
   // Jitter is part of the model where it stands for noise, else an error: d log|B| / d jitter = tr(T B^-1 T).
   const double jitter = content_ == Content::inverse ? 0 : 0.5 * jitter_ * squared.dot(inverse.cwiseAbs());
-  return 4 * std::numeric_limits<double>::epsilon() * B.dot(inverse.cwiseAbs()) + jitter;
+  const double left_out = low_rank_.root.cols() > 0 ? low_rank_.left * squared.sum() : 0;
+  return 4 * std::numeric_limits<double>::epsilon() * B.dot(inverse.cwiseAbs()) + jitter + left_out;
 }
 
 SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
   scale(lambda);
-  factor_with_jitter();
+  build_prior();
   SiteMean out;
-  out.alpha = precision_product(r);
-  out.mean = apply_prior(out.alpha);
-  out.squared_norm = out.alpha.dot(out.mean);
-  out.rounding = product_rounding(out.alpha);
+  const bool by_root = root_serves(lambda) && factorise_by_root();
+  if (by_root) {
+    out = posterior_mean(lambda.cwiseProduct(r));
+  } else {
+    factor_with_jitter();
+    log_det_ = 2 * work_.diagonal().array().log().sum();
+    out.alpha = precision_product(r);
+    out.mean = apply_prior(out.alpha);
+    out.squared_norm = out.alpha.dot(out.mean);
+    out.rounding = product_rounding(out.alpha);
+  }
   // log|C + 1 / lambda| over the rows that were observed
-  double log_det = 2 * work_.diagonal().array().log().sum();
+  double log_det = log_det_;
   Index observed = 0;
   for (Index n = 0; n < rows_; ++n)
     if (lambda[n] > 0) {
@@ -232,6 +265,7 @@ SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, dou
       ++observed;
     }
   log_evidence = -0.5 * (r.dot(out.alpha) + log_det + observed * std::log(2 * M_PI));
+  if (by_root) return out;
 
   invert_from_cholesky(context_, work_, positive_);
   content_ = Content::inverse;

@@ -1,6 +1,7 @@
 // W = I: the prior covariance of eta is stored as a dense N x N matrix, the posterior covariance as another.
 #pragma once
 
+#include "numeric/dense.h"
 #include "solver/solver.h"
 
 namespace galvi {
@@ -47,6 +48,8 @@ class DenseKernelSolver final : public Solver {
   enum class Content { nothing, factor, inverse, covariance };
 
   void build_prior();
+  bool root_serves(const Vector& lambda) const;
+  bool factorise_by_root();
   void scale(const Vector& lambda);
   bool factor_scaled(const Matrix& C, MatrixRef B);
   bool factor_with_jitter();
@@ -59,6 +62,7 @@ class DenseKernelSolver final : public Solver {
 
   bool stale_ = true;  // C must be rebuilt before use
   Matrix C_;           // both triangles
+  LowRank low_rank_;   // of C, where a product of that size is cheaper than a factorisation
   Vector prior_mean_, prior_variances_, none_;
   double jitter_ = 0;
 
