@@ -6,7 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-
 namespace galvi {
 
 namespace {
