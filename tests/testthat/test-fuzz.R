@@ -13,9 +13,12 @@ test_that("a model is a function of its seed, and its code makes it", {
 
 test_that("every recipe makes models, which galvi() fits or refuses", {
   for (name in setdiff(names(fuzz_recipes), "cluster")) {
-    outcomes <- vapply(1:2, function(seed) {
-      fuzz_seed(seed, make = function(seed) fuzz_model(seed, name))$outcome
-    }, "")
+    outcomes <- character()
+    # two models, and more until one is fitted
+    for (seed in 1:6) {
+      if (seed > 2 && (name == "foreign" || any(outcomes != "clear error"))) break
+      outcomes[seed] <- fuzz_seed(seed, make = function(seed) fuzz_model(seed, name))$outcome
+    }
     expect_identical(setdiff(outcomes, c("ok", "ok with warning", "clear error")), character(), label = name)
     # words that galvi lacks are refused
     if (name != "foreign") expect_true(any(outcomes != "clear error"), label = name)
@@ -27,8 +30,7 @@ test_that("every family, link, term, kernel, method and expectation is drawn", {
   drawn <- unique(unlist(regmatches(calls, gregexpr("[[:alnum:]_.]+|[|]", calls))))
   links <- unlist(lapply(family_types, function(type) names(type$links)[-1]))
   wanted <- c(fuzz_families(), links, setdiff(names(term_types), c("tve", "baseline")), kernel_words(),
-    inference_facts()$name,
-              expectation_facts()$name)
+    inference_facts()$name, expectation_facts()$name)
   expect_identical(setdiff(wanted, drawn), character())
 })
 
