@@ -319,7 +319,8 @@ test_that("with several latents coefficients are class x column and vcov has a b
     posterior = list(coefficients = list(list(label = "fixed", mean = matrix(1:4, 2), covariance = V))),
     design = list(
       response = list(latents = c("cat", "dog")), specs = list(list(type = "fixed", label = "fixed", columns = colnames(W)))
-    )
+    ),
+    format = galvi:::fit_format
   ), class = "galvi")
   beta <- coef(fit)
   expect_identical(dimnames(beta), list(c("cat", "dog"), c("(Intercept)", "x")))
