@@ -127,7 +127,7 @@ class JointDensity {
             made->update(values.col(begin + s));
           else if (moves)
             model.update_likelihood(values.col(begin + s));
-        } catch (const std::domain_error&) {  // there is no distribution with these parameters
+        } catch (const std::domain_error&) {  // the distribution does not exist with these parameters
           out[begin + s] = -infinity;
           continue;
         }
