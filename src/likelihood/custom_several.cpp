@@ -116,7 +116,7 @@ CustomSeveral::Nodes CustomSeveral::nodes(const double* mean, const double* vari
 }
 
 // log E p(y | eta)
-Vector CustomSeveral::averaged(const Nodes& nodes, const Vector& y) const {
+Vector CustomSeveral::density_average(const Nodes& nodes, const Vector& y) const {
   const Index J = nodes.share.size(), at_once = std::max<Index>(1, static_cast<Index>(most_pairs) / J);
   Vector out(y.size());
   for (Index begin = 0; begin < y.size(); begin += at_once) {
@@ -141,7 +141,7 @@ const NumericDistribution& CustomSeveral::distribution(const double* mean, const
   if (known != distributions_.end()) return known->second;
   if (distributions_.size() >= most_kept) distributions_.clear();
   const Nodes at = nodes(mean, variance);
-  const auto log_of = [&](const Vector& y) { return averaged(at, y); };
+  const auto log_of = [&](const Vector& y) { return density_average(at, y); };
   return distributions_.emplace(std::move(key), own_.integrated(log_of, mean[0])).first->second;
 }
 
@@ -154,8 +154,8 @@ double CustomSeveral::conditional_variance(const Datum&, const double* eta) cons
 double CustomSeveral::conditional_cdf(const Datum& datum, const double* eta) const {
   return distribution(eta, Vector::Zero(latents()).eval().data()).tails(datum.y).lower;
 }
-double CustomSeveral::predictive_log_density(double y, const double* mean, const double* variance) const {
-  return averaged(nodes(mean, variance), Vector::Constant(1, y))[0];
+double CustomSeveral::integrated_log_density(double y, const double* mean, const double* variance) const {
+  return density_average(nodes(mean, variance), Vector::Constant(1, y))[0];
 }
 
 double CustomSeveral::mean_variance(const double* mean, const double* variance) const {

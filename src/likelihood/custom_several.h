@@ -43,7 +43,7 @@ class CustomSeveral final : public Distributional {
   const NumericDistribution& distribution(const double* mean, const double* variance) const;
   /// Var E[y | eta]
   double mean_variance(const double* mean, const double* variance) const;
-  double predictive_log_density(double y, const double* mean, const double* variance) const;
+  double integrated_log_density(double y, const double* mean, const double* variance) const;
 
  private:
   struct Nodes {
@@ -51,7 +51,7 @@ class CustomSeveral final : public Distributional {
     Vector share;
   };
   Nodes nodes(const double* mean, const double* variance) const;
-  Vector averaged(const Nodes& nodes, const Vector& y) const;
+  Vector density_average(const Nodes& nodes, const Vector& y) const;
 
   CustomDensity own_;
   SerialLoops serial_;

@@ -352,14 +352,14 @@ Matrix covariance_root(Context& context, Matrix A) {
   return out;
 }
 
-// Pivoted Cholesky, one column after the other. The remainder of a smooth covariance falls at least geometrically: halfway
-// to the last column it has fallen half the way to rounding error, or it will not get there.
+// Pivoted Cholesky, one column after the other. The remainder of a smooth covariance falls at least geometrically, and
+// faster later on: what has not fallen far enough after a quarter or half of the columns will not get there.
 LowRank low_rank_root(Context& context, const ConstMatrixRef& A, Index most) {
-  constexpr double nothing = 2e-15, halfway = 1e-7;
+  constexpr double nothing = 2e-15, halfway = 1e-7, quarter = 1e-2;
   const Index n = A.rows();
   Vector left = A.diagonal();
   const double largest = n > 0 ? left.maxCoeff() : 0;
-  LowRank out{Matrix(n, most), largest};
+  LowRank out{Matrix(n, most / 4), largest};
   for (Index rank = 0;; ++rank) {
     Index next;
     if (n > 0) out.left = left.maxCoeff(&next);
@@ -367,10 +367,15 @@ LowRank low_rank_root(Context& context, const ConstMatrixRef& A, Index most) {
       out.root.conservativeResize(n, rank);
       break;
     }
-    if (rank == most || (rank == most / 2 && out.left > halfway * largest)) {
-      out.root.resize(n, 0);
-      break;
+    if (rank == out.root.cols()) {
+      const double fallen = rank == most ? nothing : rank == most / 2 ? halfway : quarter;
+      if (out.left > fallen * largest) {
+        out.root.resize(n, 0);
+        break;
+      }
+      out.root.conservativeResize(n, rank == most / 2 ? most : most / 2);
     }
+    context.monitor.poll();
     auto column = out.root.col(rank);
     column = A.col(next);
     column.noalias() -= out.root.leftCols(rank) * out.root.row(next).head(rank).transpose();

@@ -341,7 +341,7 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
                               const double* variance) {
   if (datum.counts) return predictive_counts_log_density(*likelihood.softmax(), datum, mean, variance);
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_density(datum);
-  if (const CustomSeveral* custom = custom_several(likelihood)) return custom->predictive_log_density(datum.y, mean, variance);
+  if (const CustomSeveral* custom = custom_several(likelihood)) return custom->integrated_log_density(datum.y, mean, variance);
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_log_density(likelihood, datum, *mean, *variance);
   return log_mean_over_last(*form, datum, mean, variance, [&](const Likelihood& given) {

@@ -29,9 +29,10 @@ class ColumnsTerm final : public CoefficientsTerm {
   }
 
   void fill(const TermRows& rows, Index begin, MatrixRef W) const override {
-    for (Index j = 0; j < W.cols(); ++j)
-      W.col(j) = coefficients_.scale()[j] * rows.W.col(j).segment(begin, W.rows());
+    W = rows.W.middleRows(begin, W.rows()) * coefficients_.scale().asDiagonal();
   }
+  bool fixed_columns() const override { return true; }
+  void whiten(MatrixRef X) const override { X *= coefficients_.scale().asDiagonal(); }
 
   bool has_plain_design() const override { return true; }
   Matrix plain_design(const TermRows& rows) const override { return rows.W; }

@@ -90,17 +90,15 @@ void PenalisedTerm::add_variances(Context&, const TermRows& rows, VectorRef d) c
   d += W.rightCols(columns() - free_.mean().size()).rowwise().squaredNorm();
 }
 
-void PenalisedTerm::fill(const TermRows& rows, Index begin, MatrixRef W) const {
-  const auto own = rows.W.middleRows(begin, W.rows());
+void PenalisedTerm::whiten(MatrixRef X) const {
   const Index q = free_.mean().size();
-  W.leftCols(q) = own.leftCols(q) * free_.scale().asDiagonal();
+  X.leftCols(q) *= free_.scale().asDiagonal();
   for (const Block& block : blocks_) {
-    const auto from = own.middleCols(block.first, block.count);
-    auto to = W.middleCols(block.first, block.count);
+    auto own = X.middleCols(block.first, block.count);
     if (block.diagonal())
-      to = from * variance_.segment(block.first, block.count).cwiseSqrt().asDiagonal();
+      own *= variance_.segment(block.first, block.count).cwiseSqrt().asDiagonal();
     else
-      to.noalias() = from * block.inverse;
+      own *= block.inverse;
   }
 }
 

@@ -27,7 +27,12 @@ class PenalisedTerm final : public LowRankTerm {
   const Vector& coefficient_mean() const override { return mean_; }
   /// Of blocks with roots: of the whitened coefficients R b, ones.
   const Vector& coefficient_variance() const override { return variance_; }
-  void fill(const TermRows& rows, Index begin, MatrixRef W) const override;
+  void fill(const TermRows& rows, Index begin, MatrixRef W) const override {
+    W = rows.W.middleRows(begin, W.rows());
+    whiten(W);
+  }
+  bool fixed_columns() const override { return true; }
+  void whiten(MatrixRef X) const override;
 
   Index gradient_size() const override;
   void add_gradient(const TermRows& rows, Index begin, const ConstMatrixRef& W, const ConstMatrixRef& G,

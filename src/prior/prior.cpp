@@ -27,6 +27,7 @@ Prior::Prior(std::vector<std::unique_ptr<Term>> terms) : terms_(std::move(terms)
   for (const auto& term : terms_) {
     first_column_.push_back(columns_);
     columns_ += term->columns();
+    fixed_columns_ = fixed_columns_ && (term->columns() == 0 || term->fixed_columns());
   }
 }
 
@@ -93,6 +94,17 @@ void Prior::fill(const DesignRows& rows, Index begin, MatrixRef W) const {
   for (Index t = 0; t < size(); ++t)
     if (const Index q = terms_[t]->columns())
       terms_[t]->fill(rows[t], begin, W.middleCols(first_column_[t], q));
+}
+
+void Prior::fill_fixed(const DesignRows& rows, Index begin, MatrixRef X) const {
+  for (Index t = 0; t < size(); ++t)
+    if (const Index q = terms_[t]->columns())
+      X.middleCols(first_column_[t], q) = rows[t].W.middleRows(begin, X.rows());
+}
+
+void Prior::whiten(MatrixRef X) const {
+  for (Index t = 0; t < size(); ++t)
+    if (const Index q = terms_[t]->columns()) terms_[t]->whiten(X.middleCols(first_column_[t], q));
 }
 
 bool Prior::has_extra_variances() const {

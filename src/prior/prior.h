@@ -42,6 +42,10 @@ class Prior {
   bool finite() const;
   /// W of rows begin, begin + 1, .., as Term::fill().   n x q
   void fill(const DesignRows& rows, Index begin, MatrixRef W) const;
+  /// Whether W = X T for all columns; X of rows begin, begin + 1, .., and X <- X T: see Term.   n x q
+  bool fixed_columns() const { return fixed_columns_; }
+  void fill_fixed(const DesignRows& rows, Index begin, MatrixRef X) const;
+  void whiten(MatrixRef X) const;
   bool has_extra_variances() const;
   void add_extra_variances(const DesignRows& rows, Index begin, const ConstMatrixRef& W, VectorRef c) const;
   /// v (n) += diag(W W'), infinite where the prior is flat.
@@ -65,6 +69,7 @@ class Prior {
   std::vector<std::unique_ptr<Term>> terms_;
   std::vector<Index> first_column_;
   Index columns_ = 0, null_dimension_ = 0;
+  bool fixed_columns_ = true;
   Vector coefficient_mean_, scale_, precision_;
 };
 

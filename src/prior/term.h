@@ -181,6 +181,11 @@ class Term {
   virtual bool has_extra_variances() const { return false; }
   virtual void add_extra_variances(const TermRows& /*rows*/, Index /*begin*/, const ConstMatrixRef& /*W*/,
                                    VectorRef /*c*/) const {}
+  /// Whether W = X T, with X the `W` of the rows and T (q x q) a function of hyperparameters. add_gradient() then reads
+  /// nothing but W'G.
+  virtual bool fixed_columns() const { return false; }
+  /// X <- X T.   n x q
+  virtual void whiten(MatrixRef /*X*/) const {}
   // The gradient of the bound through W and c: sums over rows, plain numbers that can be added in any
   // grouping.
   virtual Index gradient_size() const { return 0; }

@@ -56,14 +56,17 @@ Index DenseColumns::chunk_rows() const {
 
 Index DenseColumns::groups() const { return std::min(max_groups, chunks()); }
 
-void DenseColumns::fill_and(const ChunkBody& body, Index group, Index chunk, Matrix& buffer) const {
+void DenseColumns::fill_and(const Fill& fill, const ChunkBody& body, Index group, Index chunk,
+                            Matrix& buffer) const {
   const Index begin = chunk * chunk_rows();
   auto rows = buffer.topRows(std::min(chunk_rows(), rows_ - begin));
   fill(begin, rows);
   body(group, begin, rows);
 }
 
-void DenseColumns::for_chunks(double flops, const ChunkBody& body) const {
+void DenseColumns::for_chunks(double flops, const ChunkBody& body) const { for_chunks(flops, whitened(), body); }
+
+void DenseColumns::for_chunks(double flops, const Fill& fill, const ChunkBody& body) const {
   // Work is done in rounds, to poll between them; each group continues where it stopped.
   constexpr double round_flops = 1e9;
   const double work = flops + 4.0 * static_cast<double>(rows_) * size();
@@ -75,19 +78,20 @@ void DenseColumns::for_chunks(double flops, const ChunkBody& body) const {
       const Index first = group * chunks() / number, count = (group + 1) * chunks() / number - first;
       Matrix buffer(chunk_rows(), size());
       for (Index c = first + round * count / rounds; c < first + (round + 1) * count / rounds; ++c)
-        fill_and(body, group, c, buffer);
+        fill_and(fill, body, group, c, buffer);
     });
   context_.cost.flops += flops;
 }
 
 void DenseColumns::for_chunks_in_order(double flops, const ChunkBody& body, const ChunkBody& merge) const {
   const Index number = groups();
+  const Fill fill = whitened();
   const double work = flops + 4.0 * static_cast<double>(rows_) * size();
   std::vector<Matrix> buffers(number, Matrix(chunk_rows(), size()));
   for (Index first = 0; first < chunks(); first += number) {
     const Index count = std::min(number, chunks() - first);
     parallel_for(context_, count, work * count / chunks(),
-                 [&](Index group) { fill_and(body, group, first + group, buffers[group]); });
+                 [&](Index group) { fill_and(fill, body, group, first + group, buffers[group]); });
     for (Index group = 0; group < count; ++group) {
       const Index begin = (first + group) * chunk_rows();
       merge(group, begin, buffers[group].topRows(std::min(chunk_rows(), rows_ - begin)));

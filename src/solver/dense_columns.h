@@ -20,6 +20,8 @@ class DenseColumns {
   /// v += diag(W~ W~') + c (infinite where the prior is flat), and c itself: N, or empty if it is zero.
   void add_prior_variances(VectorRef v, Vector& c) const;
   void fill(Index begin, MatrixRef chunk) const { prior_.fill(design_, begin, chunk); }
+  /// X of W~ = X T, where the prior has fixed columns.
+  void fill_fixed(Index begin, MatrixRef chunk) const { prior_.fill_fixed(design_, begin, chunk); }
   Vector row(Index n) const;
   Vector project(const Vector& x) const;  // W~' x
   Vector expand(const Vector& u) const;   // W~ u
@@ -29,13 +31,19 @@ class DenseColumns {
   using ChunkBody = std::function<void(Index group, Index begin, MatrixRef chunk)>;
   Index groups() const;
   void for_chunks(double flops, const ChunkBody& body) const;
+  /// The same with chunks that `fill` fills, such as whitened().
+  using Fill = std::function<void(Index begin, MatrixRef chunk)>;
+  Fill whitened() const {
+    return [this](Index begin, MatrixRef chunk) { fill(begin, chunk); };
+  }
+  void for_chunks(double flops, const Fill& fill, const ChunkBody& body) const;
   /// The same; after each call of body, `merge` runs on the calling thread for all chunks in order.
   void for_chunks_in_order(double flops, const ChunkBody& body, const ChunkBody& merge) const;
 
  private:
   Index chunk_rows() const;
   Index chunks() const { return (rows_ + chunk_rows() - 1) / chunk_rows(); }
-  void fill_and(const ChunkBody& body, Index group, Index chunk, Matrix& buffer) const;
+  void fill_and(const Fill& fill, const ChunkBody& body, Index group, Index chunk, Matrix& buffer) const;
 
   Context& context_;
   const Prior& prior_;

@@ -40,16 +40,18 @@ const Vector& ProjectedSolver::prior_variances() const {
 }
 
 const Vector& ProjectedSolver::extra_variances() const {
-  prior_variances();
+  if (prior_->has_extra_variances()) prior_variances();
   return extra_variances_;
 }
 
-ProjectedSolver::SiteSums ProjectedSolver::sums(const Vector& d, const Vector& x) const {
+ProjectedSolver::SiteSums ProjectedSolver::sums(const DenseColumns::Fill& fill, const Vector& d,
+                                                const Vector& x) const {
+  if (d.size() == 0 && x.size() == 0) return {};
   const Index width = d.size() > 0 ? latent_ : 0;
   std::vector<Matrix> cross(columns_.groups(), Matrix::Zero(width, width));
   Matrix projected = Matrix::Zero(latent_, columns_.groups());
   const double flops = static_cast<double>(rows_) * latent_ * (d.size() > 0 ? latent_ : 2);
-  columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(flops, fill, [&](Index group, Index begin, MatrixRef chunk) {
     const Index n = chunk.rows();
     if (x.size() > 0) projected.col(group).noalias() += chunk.transpose() * x.segment(begin, n);
     if (d.size() == 0) return;
@@ -81,8 +83,9 @@ bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
   adopted_.resize(0);
   variances_known_ = false;
   // A = P + W~' Lambda W~
-  SiteSums both = sums(lambda, b);
-  inverse_ = std::move(both.cross);
+  const double factor = observed_factor(lambda);
+  SiteSums both = sums(factor > 0 ? Vector() : lambda, b);
+  inverse_ = factor > 0 ? observed_crossproduct(factor) : std::move(both.cross);
   projected_ = std::move(both.projected);
   inverse_.diagonal() += prior_->precision();
   A_ = inverse_;
@@ -101,7 +104,7 @@ bool ProjectedSolver::factorise_for(const Vector& lambda, const Vector& b) {
 }
 
 void ProjectedSolver::prepare_variances() const {
-  prior_variances();
+  extra_variances();
   variances_.resize(rows_);
 }
 
@@ -167,7 +170,30 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   return out;
 }
 
+double ProjectedSolver::observed_factor(const Vector& lambda) const {
+  const Vector& known = observed_.lambda;
+  if (known.size() == 0) return 0;
+  constexpr double same = 1e-14;  // relative
+  const double factor = lambda.sum() / known.sum();
+  for (Index n = 0; n < rows_; ++n)
+    if (!(std::abs(lambda[n] - factor * known[n]) <= same * lambda[n])) return 0;
+  return factor;
+}
+
+// T' (X' Lambda X) T
+Matrix ProjectedSolver::observed_crossproduct(double factor) const {
+  Matrix cross = factor * observed_.cross;
+  prior_->whiten(cross);
+  cross.transposeInPlace();
+  prior_->whiten(cross);
+  return cross;
+}
+
 SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
+  if (prior_->fixed_columns() && lambda.allFinite() && !(observed_factor(lambda) > 0)) {
+    const auto fixed = [this](Index begin, MatrixRef chunk) { columns_.fill_fixed(begin, chunk); };
+    observed_ = {lambda, sums(fixed, lambda, Vector()).cross};
+  }
   factorise_observations(lambda);
   SiteMean out;
   const Vector u = solve(columns_.project(lambda.cwiseProduct(r)));
@@ -248,6 +274,16 @@ Matrix ProjectedSolver::whitened_design() const {
 // = S (d bound / dS) S.
 void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   const Vector u = solve(project_sites(site.b));
+  if (site.optimal && prior_->fixed_columns()) {
+    // From W~' alpha = P u and W~' Lambda W~ = A - P:   W~'G = P (u u' + S) - I, without the rows
+    Matrix products = prior_->precision().asDiagonal() * (u * u.transpose() + inverse_);
+    products.diagonal().array() -= 1;
+    const Matrix identity = Matrix::Identity(latent_, latent_);
+    Vector sums = Vector::Zero(prior_->gradient_size());
+    prior_->add_gradient(*design_, 0, identity, products, Vector::Zero(latent_), sums);
+    prior_->finish_gradient(sums, hyper);
+    return;
+  }
   const Vector& d_extra = site.d_extra ? *site.d_extra : site.d_variance;
   Vector p;
   Matrix T;

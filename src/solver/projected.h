@@ -73,7 +73,11 @@ class ProjectedSolver final : public Solver, public GlobalForm {
     Vector projected;
   };
   /// d or x may be empty. One pass over the rows computes both.
-  SiteSums sums(const Vector& d, const Vector& x) const;
+  SiteSums sums(const Vector& d, const Vector& x) const { return sums(columns_.whitened(), d, x); }
+  SiteSums sums(const DenseColumns::Fill& fill, const Vector& d, const Vector& x) const;
+  /// The factor by which lambda is that of `observed_`; 0 if it is not a multiple of it.
+  double observed_factor(const Vector& lambda) const;
+  Matrix observed_crossproduct(double factor) const;  // W~' Lambda W~
   Vector project_sites(const Vector& b) const;        // W~' b, known where b was given to factorise_for()
   Vector solve(const Vector& h) const;                // A^-1 h
   Matrix weighted_crossproduct(const Vector& d) const { return sums(d, Vector()).cross; }
@@ -89,6 +93,11 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   mutable Vector prior_variances_;  // empty before they are asked for
   mutable Vector extra_variances_;  // empty for zero
 
+  /// X' diag(lambda) X, of fixed columns W~ = X T and observations: a search changes T and the factor of lambda.
+  struct {
+    Vector lambda;
+    Matrix cross;
+  } observed_;
   Vector b_, projected_;  // of factorise_for()
   Vector adopted_;        // mean of u where a posterior was adopted; empty where it is of sites
   Matrix A_, inverse_;    // A and A^-1, both triangles; a sweep leaves A_ empty
