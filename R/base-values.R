@@ -154,10 +154,11 @@
 #' fit$hyper
 #'
 #' # text in Stan's words, and slopes with heavy tails
-#' galvi(mpg ~ wt + hp, data = mtcars, prior = list(default = "student_t(3, 0, 2.5)", sigma = "exponential(0.2)"))
+#' priors <- list(default = "student_t(3, 0, 2.5)", sigma = "exponential(0.2)")
+#' galvi(mpg ~ wt + hp, data = mtcars, prior = priors)
 #'
-#' # most slopes near zero, and no limit for large ones: tau is expected to be near 0.5 mpg for a standard deviation of
-#' # a column
+#' # most slopes near zero, and no limit for large ones: tau is expected to be near 0.5 mpg for a
+#' # standard deviation of a column
 #' fit <- galvi(mpg ~ ., data = data.frame(mpg = mtcars$mpg, scale(mtcars[-1])),
 #'              prior = horseshoe(scale_global = 0.5, scale_slab = Inf))
 #' fit$hyper

@@ -91,7 +91,8 @@
 #' @family likelihoods
 #' @examplesIf requireNamespace("survival", quietly = TRUE)
 #' lung <- survival::lung
-#' fit <- galvi(survival::Surv(time, status) ~ age + ph.karno + strata(sex), data = lung, family = cox())
+#' formula <- survival::Surv(time, status) ~ age + ph.karno + strata(sex)
+#' fit <- galvi(formula, data = lung, family = cox())
 #' fit
 #' # hazard ratios
 #' exp(cbind(coef(fit), confint(fit)))

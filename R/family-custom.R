@@ -70,7 +70,7 @@
 #' )
 #' fit <- galvi(dist ~ speed, data = cars, family = gumbel)
 #' fit
-#' predict(fit, data.frame(speed = c(5, 15)), interval = "prediction")
+#' predict(fit, data.frame(speed = 15), interval = "prediction")
 #'
 #' # the same with a mean and a scale that both depend on the speed
 #' gumbel <- custom_family("gumbel",

@@ -30,7 +30,8 @@
 #' @examples
 #' default_prior(Reaction ~ Days + (1 + Days | Subject), sleepstudy)
 #'
-#' fit <- galvi(mpg ~ wt + hp, mtcars, prior = list(wt = "student_t(3, 0, 5)", sigma = "exponential(0.2)"))
+#' priors <- list(wt = "student_t(3, 0, 5)", sigma = "exponential(0.2)")
+#' fit <- galvi(mpg ~ wt + hp, mtcars, prior = priors)
 #' prior_summary(fit)
 #' @name prior-tables
 NULL

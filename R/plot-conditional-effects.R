@@ -68,7 +68,8 @@
 #' ce
 #' plot(ce)
 #' # at two values of another variable
-#' conditional_effects(fit, "wt", conditions = data.frame(hp = c(100, 200), row.names = c("weak", "strong")))
+#' engines <- data.frame(hp = c(100, 200), row.names = c("weak", "strong"))
+#' conditional_effects(fit, "wt", conditions = engines)
 #' @export
 conditional_effects <- function(x, ...) UseMethod("conditional_effects")
 

@@ -27,7 +27,8 @@
 #' @family terms
 #' @examples
 #' sphere(lon = c(-0.1, 151.2), lat = c(51.5, -33.9))
-#' fit <- galvi(mag ~ gp(sphere(long, lat), kernel = matern32(), inducing = 30), data = quakes[1:300, ])
+#' formula <- mag ~ gp(sphere(long, lat), kernel = matern32(), inducing = 30)
+#' fit <- galvi(formula, data = quakes[1:300, ])
 #' predict(fit, data.frame(long = 180, lat = -20), se.fit = TRUE)
 #' @export
 sphere <- function(lon, lat, radius = 6371) {

@@ -179,7 +179,8 @@
 #' galvi(len ~ supp + gp(dose, by = supp), data = ToothGrowth)
 #'
 #' # two outputs that share a process: the second half of one is filled in by the other
-#' lungs <- data.frame(month = 1:72, sex = rep(c("men", "women"), each = 72), deaths = c(mdeaths, fdeaths))
+#' lungs <- data.frame(month = 1:72, sex = rep(c("men", "women"), each = 72))
+#' lungs$deaths <- c(mdeaths, fdeaths)
 #' part <- lungs[lungs$sex == "men" | lungs$month <= 36, ]
 #' both <- galvi(log(deaths) ~ sex + gp(month, by = sex, share = 1, kernel = matern32()), data = part)
 #' loadings(both)

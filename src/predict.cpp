@@ -16,11 +16,17 @@ SEXP kept(const Rcpp::List& posterior, const char* name, Index k) {
   return has(posterior, name) ? SEXP(Rcpp::List(posterior[name])[k]) : R_NilValue;
 }
 
+// Empty where the posterior is one of sums over rows, which has no sites.
+Vector sites_of(const Rcpp::List& posterior, const char* name, Index k) {
+  const Matrix all = site_numbers(posterior, name);
+  return all.cols() > 0 ? Vector(all.col(k)) : Vector();
+}
+
 SolverState state_from_list(const Rcpp::List& posterior, Index k) {
   SolverState state;
-  state.alpha = site_numbers(posterior, "alpha").col(k);
-  state.lambda = site_numbers(posterior, "lambda").col(k);
-  state.b = site_numbers(posterior, "b").col(k);
+  state.alpha = sites_of(posterior, "alpha", k);
+  state.lambda = sites_of(posterior, "lambda", k);
+  state.b = sites_of(posterior, "b", k);
   if (const SEXP latent = kept(posterior, "latent", k); !Rf_isNull(latent)) {
     state.latent_mean = get_vector(latent, "mean");
     state.latent_chol = get_matrix(latent, "chol");

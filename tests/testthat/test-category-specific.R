@@ -239,7 +239,7 @@ test_that("methods speak of rows of the data", {
   expect_identical(attr(terms(fit), "term.labels"), c("z", "x"))
   again <- update(fit, . ~ . + f)
   expect_true(all(c("fb", "x[3]") %in% names(coef(again))))
-  file <- withr::local_tempfile()
+  file <- tempfile()
   saveRDS(fit, file)
   expect_identical(predict(readRDS(file), d[1, ]), predict(fit, d[1, ]))
   expect_identical(family(fit)$family, "cratio")
@@ -323,7 +323,8 @@ test_that("effects, hypotheses, priors and plots are served", {
   at <- effects$x[effects$x$cats__ == "mid", ][1, ]
   # a median beside a mean
   expect_close(at$estimate__, unname(predict(fit, at)[, "mid"]), 0.02)
-  withr::local_pdf(NULL)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
   for (which in c("coefficients", "residuals", "worm", "predictive", "calibration", "relevance", "trace")) {
     expect_no_error(plot(fit, which))
   }

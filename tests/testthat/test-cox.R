@@ -299,7 +299,7 @@ test_that("offset, subset, na.action, row names and update() mean what they do e
   more <- update(typed, . ~ . + ph.karno)
   expect_identical(names(coef(more)), c("sex", "ph.karno"))
   expect_length(update(typed, family = cox(2))$design$intervals$labels, 2)
-  file <- withr::local_tempfile()
+  file <- tempfile()
   saveRDS(fit, file)
   expect_identical(predict(readRDS(file), type = "rmst", times = 365), predict(fit, type = "rmst", times = 365))
   expect_s3_class(model.frame(fit)[[1]], "Surv")
@@ -427,7 +427,8 @@ test_that("errors say what is written instead", {
 })
 
 test_that("plots have hazard ratios, the baseline and changing effects over time", {
-  withr::local_pdf(NULL)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
   fit <- galvi(Surv(time, status) ~ trt + strata(prior) + tve(karno), veteran, cox(6))
   panels <- plot(fit, ask = FALSE)
   expect_identical(names(panels), c("trt", "karno", "baseline", "tve(karno)"))

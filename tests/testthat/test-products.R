@@ -235,7 +235,7 @@ test_that("all parts stand beside each other on one mesh", {
 test_that("a fit is saved, drawn from, simulated, updated and plotted", {
   d <- product_data(60)
   fit <- galvi(count ~ v + ar1(t, by = spde(x, y, product_mesh)), d, poisson())
-  file <- withr::local_tempfile()
+  file <- tempfile()
   saveRDS(fit, file)
   again <- readRDS(file)
   new <- transform(product_data(5, seed = 3), t = c(1, 4, 7, 9, 0))
@@ -254,9 +254,9 @@ test_that("a fit is saved, drawn from, simulated, updated and plotted", {
 
 test_that("there are panels for steps and places, maps, and curves of groups", {
   d <- product_data(60)
-  file <- withr::local_tempfile(fileext = ".pdf")
+  file <- tempfile(fileext = ".pdf")
   grDevices::pdf(file)
-  withr::defer(grDevices::dev.off())
+  on.exit(grDevices::dev.off())
   fit <- galvi(count ~ ar1(t, by = spde(x, y, product_mesh)), d, poisson())
   expect_true(all(is.finite(plot(fit, terms = "x", n = 5)[[1]]$fit)))
   panels <- plot(fit, terms = "ar1(t, by = spde(x, y))", n = 9, max_inputs = 2)

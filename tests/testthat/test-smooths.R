@@ -177,7 +177,7 @@ test_that("rows and predictions are computed by the same basis", {
     known <- term_rows(fit$model)[[t]]
     for (part in names(rows)) expect_equal(rows[[part]], known[[part]], tolerance = 1e-9, ignore_attr = TRUE)
   }
-  file <- withr::local_tempfile()
+  file <- tempfile()
   saveRDS(fit, file)
   expect_identical(predict(readRDS(file), d[1:3, ]), predict(fit, d[1:3, ]))
 })

@@ -252,7 +252,7 @@ test_that("a saved fit is the same fit", {
   skip_if_not_installed("posterior")
   for (name in c("negbinomial shape", "cumulative")) {
     fit <- uncertainty_fit(uncertainty_case(name))
-    file <- withr::local_tempfile()
+    file <- tempfile()
     saveRDS(fit, file)
     other <- readRDS(file)
     drawn <- lapply(list(fit, other), function(fit) {
