@@ -31,7 +31,7 @@ test:
 	@$(RSCRIPT) tools/install.R test
 	@$(ONE_THREAD) $(RSCRIPT) tools/test.R $(FILES)
 
-# 2000 models take about five minutes; WORKERS=2 uses two cores.
+# A hundred models take ten to twenty minutes; WORKERS=2 uses two cores.
 N ?= 2000
 SEED ?= 1
 WORKERS ?= 1
