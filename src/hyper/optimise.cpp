@@ -148,6 +148,7 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   search.value_tolerance = table.learned() > many ? 100 * control.tol : 0;
   search.max_step = 4;
   search.patience = 20;  // each one is an inference
+  search.curvature = static_cast<double>(model.observations());  // that of the noise
   const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
   const Objective objective = [&](const Vector& x, Vector& gradient) { return profile(x, gradient); };
   LbfgsResult result;
@@ -171,13 +172,8 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   table.set_unconstrained(result.x);
   // A search may end at rounding level: the projected gradient at the best point decides.
   const Vector projected = (result.x - profile.best_gradient()).cwiseMax(lower).cwiseMin(upper) - result.x;
-  // Where the value changes by its own rounding error, the gradient changes by the root of that times twice
-  // the curvature, which is about the number of observations. A sum of so many terms is accurate to one digit
-  // less than the last.
-  const double rounding = 10 * std::numeric_limits<double>::epsilon() * std::abs(result.value);
-  const double least = std::sqrt(8 * rounding * static_cast<double>(model.observations()));
-  return {profile.start(), result.converged || projected.cwiseAbs().maxCoeff() <=
-                                                   std::max(20 * settled, least)};
+  const double left = std::max(20 * settled, gradient_of_rounding(result.value, search.curvature));
+  return {profile.start(), result.converged || projected.cwiseAbs().maxCoeff() <= left};
 }
 
 /// A search over q and hyperparameters together.

@@ -24,10 +24,14 @@ constexpr double rule_reach = 10.0;  // sds, of the rules' last nodes
 constexpr double eta_step = 0.375;   // sds
 constexpr double least_z = 1e-70;    // in place of 0, so that its fourth power is a number
 
-double log_half_t(double df, double log_x) {
+// The half t density, in two parts.
+double log_half_t_constant(double df) {
+  return std::log(2.0) + log_gamma_ratio(0.5 * df, 0.5) - 0.5 * std::log(pi * df);
+}
+double log_half_t_kernel(double df, double log_x) {
   const double z = 2 * log_x - std::log(df);
   const double spread = z < 30 ? std::log1p(std::exp(z)) : z;
-  return std::log(2.0) + log_gamma_ratio(0.5 * df, 0.5) - 0.5 * std::log(pi * df) - 0.5 * (df + 1) * spread;
+  return -0.5 * (df + 1) * spread;
 }
 
 /// Calls f(t, weight, i) at the nodes of the rule in log |eta| for both signs of eta = mean + sd t, whose
@@ -58,28 +62,58 @@ void plain_rule(const F& f) {
 
 // ---- the mixture ----
 
+// Weighted points have a tau and a c each, and ask for the density at one value: what depends on u and df alone is kept,
+// and the lattice is made for whoever asks for it.
 void HorseshoeMixture::set(double df, double global, double slab) {
   const double ratio = global / slab;  // 0 without a slab
   tau_ = global;
   if (df == df_ && ratio == ratio_) return;
+  if (df != df_) mass_.clear();
   df_ = df;
   ratio_ = ratio;
   const double log_ratio = ratio > 0 ? std::log(ratio) : 0.0;
   const double from = log_near - std::max(0.0, log_ratio),
                to = log_tail + std::log1p(df) + std::max(0.0, -log_ratio);
-  lowest_ = from - 0.5 * std::log(2 * left_out);
   const double last = to + std::max(3.0, left_out / (ratio > 0 ? df : df + 1));
+  const long begin = static_cast<long>(std::floor((from - 0.5 * std::log(2 * left_out)) / u_step)),
+             end = static_cast<long>(std::ceil(last / u_step)) + 1;
+  extend_mass(begin, end);
+  lowest_ = u_step * static_cast<double>(begin);
   nodes_.clear();
-  for (double u = lowest_; u <= last; u = lowest_ + u_step * static_cast<double>(nodes_.size())) {
-    const double precision = std::exp(-2 * u), both = precision + ratio * ratio;
-    const double log_mass = std::log(u_step) + log_half_t(df, u) + u;
-    nodes_.push_back(
-        {log_mass + 0.5 * std::log(both) - log_sqrt_2pi, precision, ratio * ratio / both, log_mass});
+  for (long j = begin; j < end; ++j) {
+    const Mass& mass = mass_[j - mass_begin_];
+    const double both = mass.precision + ratio * ratio;
+    nodes_.push_back({mass.log_mass + 0.5 * std::log(both) - log_sqrt_2pi, mass.precision, ratio * ratio / both,
+                      mass.log_mass});
   }
   low_ = static_cast<long>(std::floor(from / spacing));
-  const long high = static_cast<long>(std::ceil(to / spacing));
-  table_.clear();
-  for (long i = low_; i <= high; ++i) table_.push_back(sum_at(static_cast<double>(i) * spacing));
+  high_ = static_cast<long>(std::ceil(to / spacing));
+  lowest_value_ = sum_at(static_cast<double>(low_) * spacing);
+  lattice_ = std::make_shared<Lattice>();
+}
+
+// At u = j u_step, begin <= j < end at least.
+void HorseshoeMixture::extend_mass(long begin, long end) {
+  const long known = mass_begin_ + static_cast<long>(mass_.size());
+  if (!mass_.empty() && mass_begin_ <= begin && end <= known) return;
+  if (!mass_.empty()) {
+    begin = std::min(begin, mass_begin_);
+    end = std::max(end, known);
+  }
+  mass_.clear();
+  mass_begin_ = begin;
+  const double constant = std::log(u_step) + log_half_t_constant(df_);
+  for (long j = begin; j < end; ++j) {
+    const double u = u_step * static_cast<double>(j);
+    mass_.push_back({constant + log_half_t_kernel(df_, u) + u, std::exp(-2 * u)});
+  }
+}
+
+const std::vector<HorseshoeMixture::Value>& HorseshoeMixture::lattice() const {
+  std::call_once(lattice_->made, [this] {
+    for (long i = low_; i <= high_; ++i) lattice_->values.push_back(sum_at(static_cast<double>(i) * spacing));
+  });
+  return lattice_->values;
 }
 
 // Nodes before it have terms below exp(-left_out) of others.
@@ -90,9 +124,9 @@ std::size_t HorseshoeMixture::first(double log_z) const {
 
 // Near 0 exp G = a - b log z, with b its slope, and a slope in log c that does not change.
 HorseshoeMixture::Value HorseshoeMixture::near_zero(double log_z) const {
-  const Value& first = table_.front();
-  const double more = 1 - first.fall * (log_z - spacing * static_cast<double>(low_));
-  return {first.log_sum + std::log(more), first.fall / more, first.slab / more};
+  const Value& at = lowest_value_;
+  const double more = 1 - at.fall * (log_z - spacing * static_cast<double>(low_));
+  return {at.log_sum + std::log(more), at.fall / more, at.slab / more};
 }
 
 HorseshoeMixture::Value HorseshoeMixture::at(double log_z) const {
@@ -125,11 +159,11 @@ HorseshoeMixture::Value HorseshoeMixture::sum_at(double log_z) const {
   return {top + std::log(sum), fall / sum, slab / sum};
 }
 
-HorseshoeMixture::Value HorseshoeMixture::at_lattice(long i) const {
-  const long k = i - low_, n = static_cast<long>(table_.size());
-  if (k >= 0 && k < n) return table_[k];
+HorseshoeMixture::Value HorseshoeMixture::at_lattice(const std::vector<Value>& lattice, long i) const {
+  const long k = i - low_, n = static_cast<long>(lattice.size());
+  if (k >= 0 && k < n) return lattice[k];
   if (k < 0) return near_zero(spacing * static_cast<double>(i));
-  const Value& last = table_.back();
+  const Value& last = lattice.back();
   return {last.log_sum - last.fall * spacing * static_cast<double>(k - n + 1), last.fall, last.slab};
 }
 
@@ -239,8 +273,9 @@ std::optional<PointExpectation> HorseshoePrior::closed_form(const Datum& datum, 
   } else {
     // By Stein's identity all are means of G times polynomials, whose own means are 0: less a constant.
     const double level = mixture_.at(std::log((std::fabs(m) + sd) / tau)).log_sum;
+    const auto& lattice = mixture_.lattice();
     log_rule(m, sd, tau, [&](double t, double weight, long i) {
-      const double value = weight * (mixture_.at_lattice(i).log_sum - level), t2 = t * t;
+      const double value = weight * (mixture_.at_lattice(lattice, i).log_sum - level), t2 = t * t;
       e[0] += value;
       e[1] += value * t;
       e[2] += value * (t2 - 1);
@@ -278,7 +313,8 @@ bool HorseshoePrior::add_expected_gradient(const Datum& datum, const double* mea
     slab += share * value.slab;
   };
   if (std::fabs(m) < singular_sds * sd) {
-    log_rule(m, sd, tau, [&](double, double share, long i) { add(mixture_.at_lattice(i), share); });
+    const auto& lattice = mixture_.lattice();
+    log_rule(m, sd, tau, [&](double, double share, long i) { add(mixture_.at_lattice(lattice, i), share); });
   } else if (sd > 0) {
     plain_rule([&](double t, double share) {
       add(mixture_.at(std::log(std::max(std::fabs(m + sd * t) / tau, least_z))), share);

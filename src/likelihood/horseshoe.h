@@ -1,6 +1,8 @@
 // The regularised horseshoe prior of coefficients (Piironen and Vehtari 2017).
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -26,8 +28,10 @@ class HorseshoeMixture {
   double ratio() const { return ratio_; }
   /// By the sum, or where z is tiny by its limit, log(a - b log z).
   Value at(double log_z) const;
-  /// At log z = i spacing, from a table; beyond it by the limits, in the tail a line in log z.
-  Value at_lattice(long i) const;
+  /// The values at log z = i spacing, from a lattice that is made when it is first asked for; beyond it by the limits, in
+  /// the tail a line in log z.
+  const std::vector<Value>& lattice() const;
+  Value at_lattice(const std::vector<Value>& lattice, long i) const;
   static constexpr double spacing = 1.0 / 16;
   /// d^k G / d z^k, k = 0..4, z > 0.
   void derivatives(double z, double out[5]) const;
@@ -40,6 +44,14 @@ class HorseshoeMixture {
     double log_weight, precision, share;  // w_j, exp(-2 u_j), the share of eps^2 in exp(-2 u_j) + eps^2
     double log_mass;                      // step t+(exp u_j) exp(u_j), the mixture's
   };
+  struct Mass {
+    double log_mass, precision;  // of a node, at any tau and c
+  };
+  struct Lattice {
+    std::once_flag made;  // threads share a likelihood
+    std::vector<Value> values;
+  };
+  void extend_mass(long begin, long end);
   std::size_t first(double log_z) const;
   Value sum_at(double log_z) const;
   Value near_zero(double log_z) const;
@@ -47,8 +59,11 @@ class HorseshoeMixture {
   double df_ = 0, tau_ = 0, ratio_ = 0;
   double lowest_ = 0;  // u of the first node
   std::vector<Node> nodes_;
-  long low_ = 0;
-  std::vector<Value> table_;  // at (low_ + i) spacing
+  long mass_begin_ = 0;
+  std::vector<Mass> mass_;  // at u = (mass_begin_ + k) u_step
+  long low_ = 0, high_ = 0;
+  Value lowest_value_{};  // at log z = low_ spacing
+  std::shared_ptr<Lattice> lattice_;
 };
 
 /// Its log density as the likelihood of a row. Expectations under eta ~ N(m, v) are the trapezium rule in

@@ -45,7 +45,11 @@ class Recorder {
     if (std::isfinite(value) && (value < result.value || result.converged)) {
       result.value = value;
       result.x = x;
+      steepest_ = steepest(x, gradient);
     }
+    constexpr int few = 2;
+    const double least = gradient_of_rounding(result.value, control_.curvature);
+    result.converged = result.converged || (idle_ > few && steepest_ <= least);
     if (result.converged || idle_ > control_.patience) throw Ended{};
     return value;
   }
@@ -64,6 +68,7 @@ class Recorder {
   }
 
   int idle_ = 0;
+  double steepest_ = 0;  // at the best point
   const Objective& objective_;
   const Vector& lower_;
   const Vector& upper_;
@@ -85,6 +90,11 @@ Param parameters(const LbfgsControl& control, int max_iterations) {
 }
 
 }  // namespace
+
+double gradient_of_rounding(double value, double curvature) {
+  const double rounding = 10 * std::numeric_limits<double>::epsilon() * std::abs(value);
+  return std::sqrt(8 * rounding * curvature);
+}
 
 LbfgsResult minimise(const Objective& objective, const Vector& start, const Vector& lower,
                      const Vector& upper, const LbfgsControl& control) {

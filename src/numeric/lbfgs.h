@@ -22,7 +22,12 @@ struct LbfgsControl {
   int memory = 10;
   int patience = 200;  // evaluations in a row that lower the value by 1e-10 of itself or less
   double max_step = 1e20;
+  double curvature = 0;  // the order of the largest; if given, a search ends where gradients are rounding errors
 };
+
+/// Where the value changes by its own rounding error, the gradient changes by the root of that times twice the
+/// curvature. A sum of many terms is accurate to one digit less than the last.
+double gradient_of_rounding(double value, double curvature);
 
 struct LbfgsResult {
   Vector x;  // the best point seen

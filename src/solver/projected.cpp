@@ -174,7 +174,9 @@ double ProjectedSolver::observed_factor(const Vector& lambda) const {
   const Vector& known = observed_.lambda;
   if (known.size() == 0) return 0;
   constexpr double same = 1e-14;  // relative
-  const double factor = lambda.sum() / known.sum();
+  Index largest;
+  known.maxCoeff(&largest);
+  const double factor = lambda[largest] / known[largest];
   for (Index n = 0; n < rows_; ++n)
     if (!(std::abs(lambda[n] - factor * known[n]) <= same * lambda[n])) return 0;
   return factor;
