@@ -120,6 +120,7 @@ test_that("with all effects category-specific it is stick-breaking, with opposit
 })
 
 test_that("with flat priors it is the exact posterior of brms' density", {
+  skip_on_cran()
   flat <- list(intercept = normal(0, Inf), default = normal(0, Inf))
   d <- by_hand(housing, housing$Sat)
   mle <- glm(on ~ 0 + stage + Type + stage:Infl, binomial("probit"), d, weights = Freq)

@@ -82,6 +82,7 @@ same_fit <- function(ours, copy, rename = identity, sds = 1e-3) {
 }
 
 test_that("a copy of gaussian() has its fits with `sigma ~`", {
+  skip_on_cran()
   d <- several_data()
   prior <- list(default = normal(0, 3), intercept = normal(0, 5), sigma = list(default = normal(0, 2)))
   ours <- several_fit(list(y ~ x, sigma ~ x), d, gaussian(), prior = prior)
@@ -157,6 +158,7 @@ test_that("a sinh-arcsinh family of three predictors has the exact posterior", {
 })
 
 test_that("parameters start where the responses put them, whatever their units", {
+  skip_on_cran()
   d <- several_data(40)
   fit <- function(unit, family) {
     several_fit(list(y ~ x, sigma ~ x, nu ~ 1), transform(d, y = unit * y), family,
@@ -177,6 +179,7 @@ test_that("parameters start where the responses put them, whatever their units",
 })
 
 test_that("predictions, residuals, draws and plots", {
+  skip_on_cran()
   d <- several_data(40)
   own <- r_gaussian(simulate = function(mu, sigma) mu + 1e6 * sigma)
   fit <- several_fit(list(y ~ x, sigma ~ 1 + iid(g)), d, r_gaussian())

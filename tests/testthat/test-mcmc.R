@@ -1,5 +1,7 @@
 # How far the Gaussian posterior is from the true one: long runs of an exact sampler on two small problems.
 
+skip_on_cran()
+
 mcmc_case <- function(name) {
   set.seed(20)
   n <- 30
