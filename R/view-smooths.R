@@ -68,9 +68,8 @@ smooth_edf <- function(view, spec) {
 
 # Of a term's coefficients as the core has them.
 core_variances <- function(term, hyper) {
-  factors <- term$factors
-  values <- matrix(c(1, hyper)[factors + 1L], nrow(factors))
-  own <- values[, 1L] * values[, 2L]
+  values <- c(1, hyper)
+  own <- values[term$factors[, 1L] + 1L] * values[term$factors[, 2L] + 1L]
   c(own, unlist(lapply(term$penalties, function(penalty) {
     if (!is.null(penalty$roots)) return(rep(1, ncol(penalty$roots[[1L]])))
     1 / drop(penalty$diagonal %*% (1 / hyper[penalty$hyper]))

@@ -292,6 +292,9 @@ test_that("panels, effects and summaries know smooths", {
   edf <- vapply(plain$gam$smooth, function(s) sum(plain$gam$edf[s$first.para:s$last.para]), 0)
   table <- summary(plain$galvi)$smooths
   expect_equal(table$edf[!is.na(table$edf)], edf, tolerance = 1e-3)
+  # one whose columns are all penalised, as another has the rest
+  nested <- summary(galvi(y ~ x + ti(x, z, k = 4) + ti(x, z, k = 3), data = d, hyper = "fixed"))$smooths
+  expect_true(all(nested$edf[!duplicated(nested$term)] > 0))
   tight <- galvi(y ~ s(x, k = 6), data = transform(d, y = sin(12 * x)))
   expect_output(print(summary(tight)), "try a larger k")
 })
