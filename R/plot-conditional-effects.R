@@ -57,7 +57,8 @@
 #'   `ggplot2::autoplot()` does it in ggplot2. `print()` shows the first rows of each effect.
 #' @section Errors:
 #' `galvi_error_argument` if an effect or a condition is not a variable of the model (the message lists what there is),
-#' or another argument is not as described.
+#' or another argument is not as described. Warning `galvi_warning_numeric`: estimates or limits are infinite
+#' because they exceed the largest number or because the distribution has no finite mean.
 #' @seealso [plot.galvi()], whose `terms` are these effects; [predict.galvi()] for predictions at any data;
 #'   [hypothesis()] for questions about coefficients. If brms is loaded too, its function of this name finds this
 #'   method.
@@ -110,6 +111,7 @@ conditional_effects.galvi <- function(x, effects = NULL, conditions = NULL, int_
   wanted <- wanted_conditional(effects, x, views, inputs)
   found <- lapply(wanted, conditional_effect, fit = x, views = views, inputs = inputs, conditions = conditions,
     settings = settings)
+  warn_infinite_effects(found, conditional_methods[[settings$method]]$scale)
   structure(lapply(found, `[[`, "data"), panels = unlist(lapply(unname(found), `[[`, "panels"), FALSE),
     settings = settings[c("prob", "robust", "method")], class = "galvi_conditional_effects")
 }
@@ -269,6 +271,18 @@ effects_of_others <- function(view, inputs, known) {
 }
 
 # ---- data ----
+
+#' Warns of what overflows; a linear predictor does not
+#' @param scale Of one of conditional_methods.
+#' @noRd
+warn_infinite_effects <- function(found, scale) {
+  numbers <- lapply(found, function(one) one$data[c("estimate__", "lower__", "upper__")])
+  if (scale == "link" || !any(is.infinite(unlist(numbers)))) return(invisible())
+  warn_galvi("numeric", paste(
+    "Estimates or limits are infinite, or too large for a number: Inf. `method = \"posterior_linpred\"` does not",
+    "overflow."
+  ))
+}
 
 #' An effect's data frame, and a panel for each set of conditions
 #' @param names Of one or two variables.

@@ -236,6 +236,13 @@ test_that("what is not there is an error that lists what is", {
   expect_error(conditional_effects(1), class = "error")
 })
 
+test_that("what overflows is warned of, except on the link scale", {
+  fit <- galvi(y ~ x, data.frame(x = 1:20, y = 0), family = poisson(), hyper = "fixed", prior = normal(400, 1))
+  effect <- expect_warning(conditional_effects(fit, resolution = 3), "too large", class = "galvi_warning_numeric")
+  expect_true(any(is.infinite(effect$x$estimate__)))
+  expect_no_warning(conditional_effects(fit, resolution = 3, method = "posterior_linpred"))
+})
+
 test_that("brms' generics find the methods", {
   skip_on_cran()
   skip_if_not_installed("brms")
