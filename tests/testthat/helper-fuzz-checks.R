@@ -67,12 +67,12 @@ rows_of <- function(fit, data) data[match(row.names(fit$data), row.names(data)),
 # The same where the fit has no row for each of the data's: a source's rows are those of `d`.
 new_rows_of <- function(model) {
   data <- tryCatch(eval(model$call$data, model$env), error = function(e) NULL)
-  utils::head(if (is.data.frame(data)) data else model$env$d, 200L)
+  utils::head(stats::na.omit(if (is.data.frame(data)) data else model$env$d), 200L)
 }
 
 # Evaluates; ends the check at an error, or at a warning that is not galvi's. Once there is a fit, an error about an
-# argument is a refusal, as is one about data without a fold's rows or about numbers of a fit that warned; functions of
-# the user may fail at any time. Any other error should have come before the fit.
+# argument is a refusal, as is one about data without a fold's rows, about rows that a fit does not keep, or about
+# numbers of a fit that warned; functions of the user may fail at any time. Any other error should have come before the fit.
 observe <- function(case, where, expr) {
   case$at(where)
   withCallingHandlers(
@@ -80,7 +80,7 @@ observe <- function(case, where, expr) {
       clear <- inherits(e, "galvi_error") && names_something(conditionMessage(e))
       refused <- inherits(e, c(
         "galvi_error_argument", "galvi_error_method", "galvi_error_family", "galvi_error_callback",
-        if (where == "kfold") "galvi_error_data",
+        if (where == "kfold" || lacks_rows(case$fit)) "galvi_error_data",
         if (length(case$warned)) "galvi_error_numeric"
       ))
       early <- where %in% c("galvi", "making")
@@ -100,6 +100,8 @@ observe <- function(case, where, expr) {
     }
   )
 }
+
+lacks_rows <- function(fit) !is.null(fit) && !galvi:::has_rows(fit)
 
 # Is a message specific? It must quote its subject, or name a method, call or option.
 names_something <- function(message) nchar(message) > 20 && grepl("[`\"(=]", message)
