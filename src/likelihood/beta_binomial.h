@@ -89,7 +89,7 @@ class BetaBinomialResponse : public Likelihood {
     double sum = 0.0;
     for (double k = left ? 0.0 : y + 1.0; k <= (left ? y : datum.size); k += 1.0)
       sum += std::exp(log_density({k, datum.size}, eta));
-    return left ? sum : std::max(0.0, 1.0 - sum);
+    return left ? sum : std::max(1.0 - sum, 0.0);
   }
   const StandardFunction* log_inverse_link() const override { return &log_sigmoid(); }
   bool discrete() const override { return true; }

@@ -84,8 +84,7 @@ class ExGaussian final : public IdentityLink {
   std::optional<Tails> predictive_tails(const Datum& datum, double mean, double variance) const override {
     const double r = datum.y - mean + beta_, z = r / sd(variance);
     const double delayed = std::exp(log_normal_exponential(r, sd(variance), 1.0 / beta_));
-    const double lower = std::max(0.0, normal_cdf(z) - delayed);
-    return Tails{lower, std::min(1.0, normal_cdf(-z) + delayed)};
+    return Tails{std::max(normal_cdf(z) - delayed, 0.0), std::min(normal_cdf(-z) + delayed, 1.0)};
   }
   Truncation truncation() const override { return Truncation::possible; }
   bool interval(const Datum& row, double eta, double out[5]) const override {

@@ -89,7 +89,7 @@ class InverseGaussian final : public LogLink<Likelihood> {
     const double log_y = std::log(datum.y), d = log_y - *eta;
     const double z = std::exp(-0.5 * (std::log(phi(datum.size)) + log_y));  // where phi y underflows, too
     const double at = z * std::expm1(d), far = z * (std::exp(d) + 1.0);
-    return std::min(1.0, normal_cdf(at) + std::exp(log_mills_ratio(far) - 0.5 * at * at - log_sqrt_2pi));
+    return std::min(normal_cdf(at) + std::exp(log_mills_ratio(far) - 0.5 * at * at - log_sqrt_2pi), 1.0);
   }
   bool discrete() const override { return false; }
   Truncation truncation() const override { return Truncation::possible; }

@@ -89,6 +89,7 @@ class Tweedie final : public LogLink<Likelihood> {
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     if (datum.y < 0.0) return 0.0;
+    if (std::isnan(*eta)) return *eta;
     const double own = phi(datum.size), rate = std::exp(up_ * *eta) / (up_ * own);
     const double scale = own * down_ * std::exp(down_ * *eta);
     if (!(rate < infinity && scale < infinity)) return 0.0;

@@ -20,7 +20,7 @@ using Policy = policies::policy<
 constexpr double log_sqrt_2pi = 0.91893853320467274178;
 constexpr double series_from = 16.0;  // where the asymptotic series below have converged
 constexpr double almost_infinite = 1e16;
-constexpr double uniform_from = 1e4;  // Boost's time grows with the square root of a
+constexpr double uniform_from = 1e4;  // Boost's time grows with the square root of the (smaller) parameter
 
 // c_0 + c_1 x + c_2 x^2 + ...
 double polynomial(double /*x*/, double c) { return c; }
@@ -36,17 +36,19 @@ double stirling_series(double x) {
          x;
 }
 
+// x - log(1 + x), without cancellation.
+double excess(double x) {
+  if (std::fabs(x) >= 1e-2) return x - std::log1p(x);
+  return x * x * polynomial(x, 0.5, -1.0 / 3, 0.25, -0.2, 1.0 / 6, -1.0 / 7, 0.125, -1.0 / 9);
+}
+
 // The regularised incomplete gamma functions by Temme's uniform expansion, a >= 1e4: the next term is below
 // 1e-13. With mu = x / a - 1 and eta^2 / 2 = mu - log(1 + mu), sign(eta) = sign(mu):
 // Q = Phi(-eta sqrt a) + R,  P = Phi(eta sqrt a) - R,
 // R = exp(-a eta^2 / 2) / sqrt(2 pi a) [c0(eta) + c1(eta) / a].
 double gamma_uniform(double a, double x, bool upper) {
   const double mu = (x - a) / a;
-  auto near_zero = [mu] {
-    return mu * mu * polynomial(mu, 0.5, -1.0 / 3, 0.25, -0.2, 1.0 / 6, -1.0 / 7, 0.125, -1.0 / 9);
-  };
-  const double half_square = std::fabs(mu) < 1e-2 ? near_zero() : mu - std::log1p(mu);
-  const double eta = std::copysign(std::sqrt(2.0 * half_square), mu);
+  const double half_square = excess(mu), eta = std::copysign(std::sqrt(2.0 * half_square), mu);
   double c0, c1;
   if (std::fabs(eta) < 0.1) {
     c0 = polynomial(eta, -1.0 / 3, 1.0 / 12, -2.0 / 135, 1.0 / 864, 1.0 / 2835, -139.0 / 777600);
@@ -58,6 +60,35 @@ double gamma_uniform(double a, double x, bool upper) {
   const double rest = std::exp(-a * half_square - log_sqrt_2pi) / std::sqrt(a) * (c0 + c1 / a);
   const double side = eta * std::sqrt(0.5 * a);
   return upper ? 0.5 * std::erfc(side) + rest : 0.5 * std::erfc(-side) - rest;
+}
+
+// log(y + x e^s) - x s, x + y = 1, s >= 0: the log of the moment generating function of a centred Bernoulli variable,
+// by its cumulants where s is small.
+double log_bernoulli(double x, double y, double s) {
+  if (s >= 1e-2) return x < y ? std::log1p(x * std::expm1(s)) - x * s : std::log1p(y * std::expm1(-s)) + y * s;
+  const double v = x * y, skew = y - x;
+  return v * s * s *
+         polynomial(s, 0.5, skew / 6, (1.0 - 6.0 * v) / 24, skew * (1.0 - 12.0 * v) / 120,
+                    (1.0 - 30.0 * v * (1.0 - 4.0 * v)) / 720);
+}
+
+// P(X > x), X ~ beta(a, b), for large a and b and x at the mean or above it: with t = logit(x), the density of t at x
+// times the integral of exp(-phi), phi(s) = slope s + (a + b) log_bernoulli(s), by the double exponential rule
+// s = scale exp(u - exp(-u)).
+double upper_beta_uniform(double a, double b, double x, double y) {
+  constexpr double step = 0.125;
+  const double sum = a + b, slope = x * b - y * a;
+  const double density = std::sqrt(a) * std::sqrt(b / sum) *
+                         std::exp(stirling_series(sum) - stirling_series(a) - stirling_series(b) - log_sqrt_2pi -
+                                  a * excess(slope / a) - b * excess(-slope / b));
+  if (density == 0.0) return 0.0;
+  const double scale = 2.0 / (slope + std::hypot(slope, std::sqrt(2.0 * sum) * std::sqrt(x * y)));
+  double integral = 0.0;
+  for (double u = -3.75; u <= 4.0; u += step) {
+    const double back = std::exp(-u), s = scale * std::exp(u - back);
+    integral += std::exp(-slope * s - sum * log_bernoulli(x, y, s)) * (1.0 + back) * s;
+  }
+  return step * integral * density;
 }
 
 }  // namespace
@@ -133,12 +164,14 @@ void log_gamma_derivatives(double x, double out[5]) {
 }
 
 double lower_gamma(double a, double x) {
+  if (std::isnan(a + x)) return a + x;
   if (x <= 0.0) return 0.0;
   if (std::isinf(x)) return 1.0;
   return a < uniform_from ? boost::math::gamma_p(a, x, Policy()) : gamma_uniform(a, x, false);
 }
 
 double upper_gamma(double a, double x) {
+  if (std::isnan(a + x)) return a + x;
   if (x <= 0.0) return 1.0;
   if (std::isinf(x)) return 0.0;
   return a < uniform_from ? boost::math::gamma_q(a, x, Policy()) : gamma_uniform(a, x, true);
@@ -147,11 +180,15 @@ double upper_gamma(double a, double x) {
 double lower_gamma_quantile(double a, double p) { return boost::math::gamma_p_inv(a, p, Policy()); }
 
 double incomplete_beta(double a, double b, double x, double y) {
+  if (std::isnan(a + b + x + y)) return a + b + x + y;
   if (x <= 0.0) return 0.0;
   if (y <= 0.0) return 1.0;
   // Beside a much larger parameter the beta variable is a gamma variable over it.
   if (b > almost_infinite * (1.0 + a)) return lower_gamma(a, -b * std::log1p(-x));
   if (a > almost_infinite * (1.0 + b)) return upper_gamma(b, -a * std::log1p(-y));
+  if (std::fmin(a, b) >= uniform_from) {
+    return x * b < y * a ? upper_beta_uniform(b, a, y, x) : 1.0 - upper_beta_uniform(a, b, x, y);
+  }
   return x < 0.5 ? boost::math::ibeta(a, b, x, Policy()) : boost::math::ibetac(b, a, y, Policy());
 }
 

@@ -104,9 +104,12 @@ test_that("a linear predictor that is not a number has no density", {
     swept <- probe_log_densities(spec, example$hyper, example$y[i], example$size[i], 1, NaN)[1, 1]
     expect_identical(is.nan(c(alone, swept)), c(TRUE, TRUE), label = type)
   })
-  # sums over counts, which end where terms are negligible
-  compois <- likelihood_examples$compois
-  expect_true(is.nan(probe_conditional(likelihood_spec("compois"), compois$hyper, 3, 1, NaN)$cdf))
+  # nor has it a P(Y <= y), unless that is the same at any
+  every_response(function(type, example, i, reference) {
+    cdf <- probe_conditional(likelihood_spec(type), example$hyper, rep(example$y[i], 3), rep(example$size[i], 3),
+      c(NaN, -1, 1))$cdf
+    expect_true(is.nan(cdf[1]) || all(cdf == cdf[1]), label = type)
+  })
 })
 
 test_that("the derivatives of log Phi keep their accuracy far on the left", {
