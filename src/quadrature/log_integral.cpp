@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "function/normal.h"
+
 namespace galvi {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr double first_panel = 4;        // sds of the peak ..
 constexpr double first_share = 0.47;     // .. or of the reach: a Gaussian takes two panels on each side
 constexpr double growth = 8;             // of each first panel relative to the one before
 constexpr double rounding_unit = 4e-16;
+constexpr double unresolved = 1e-12;  // scales of a peak relative to where it is whose nodes rounding would move
 
 // Kronrod's 21 nodes on (-1, 1): those of one side from the end inwards, then the centre. Every second one is
 // among Gauss's 10.
@@ -102,8 +105,8 @@ double reach_of(const LogIntegrand& h, const Peak& peak, double top, double dire
 }
 
 Peak peak_at(const LogIntegrand& h, double x, double curvature, double stride) {
-  const double scale = 1 / std::sqrt(curvature);
-  return {x, h.value(x), scale < stride ? scale : stride};
+  const double scale = 1 / std::sqrt(curvature);  // 0 where the curvature overflows
+  return {x, h.value(x), scale > 0 && scale < stride ? scale : stride};
 }
 
 }  // namespace
@@ -153,6 +156,7 @@ Peak local_peak(const LogIntegrand& h, double start, double stride) {
 void LogIntegral::concave(const LogIntegrand& h, double start, double stride, double kink) {
   const Peak peak = concave_peak(h, start, stride);
   if (!std::isfinite(peak.height)) return no_mass();
+  if (peak.scale < unresolved * std::fabs(peak.at)) return narrow(peak);
   breaks_ = {0};
   add_breaks(h, peak, peak.height);
   const auto [low, high] = std::minmax_element(breaks_.begin(), breaks_.end());
@@ -165,6 +169,7 @@ void LogIntegral::two_peaks(const LogIntegrand& h, double one, double other, dou
   Peak peak = local_peak(h, one, stride), second = local_peak(h, other, stride);
   if (!(second.height <= peak.height)) std::swap(peak, second);
   if (!std::isfinite(peak.height)) return no_mass();
+  if (peak.scale < unresolved * std::fabs(peak.at)) return narrow(peak);
   breaks_ = {0};
   add_breaks(h, peak, peak.height);
   if (second.height > peak.height - negligible_log) {
@@ -204,6 +209,14 @@ void LogIntegral::no_mass() {
   weights_.clear();
   log_mass_ = -infinity;
   mean_ = variance_ = std::numeric_limits<double>::quiet_NaN();
+}
+
+void LogIntegral::narrow(const Peak& peak) {
+  nodes_ = {peak.at};
+  weights_ = {1.0};
+  log_mass_ = peak.height + std::log(peak.scale) + log_sqrt_2pi;
+  mean_ = peak.at;
+  variance_ = peak.scale * peak.scale;
 }
 
 void LogIntegral::integrate(const LogIntegrand& h, const Peak& peak) {

@@ -60,6 +60,8 @@ class LogIntegral {
   void add_breaks(const LogIntegrand& h, const Peak& peak, double top);
   void integrate(const LogIntegrand& h, const Peak& peak);
   void no_mass();
+  /// A Gaussian peak, so narrow that nothing else changes along it.
+  void narrow(const Peak& peak);
 
   double log_mass_, mean_, variance_;
   std::vector<double> nodes_, weights_;

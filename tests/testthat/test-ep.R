@@ -78,6 +78,19 @@ test_that("tilted moments are those of integrate()", {
   }
 })
 
+test_that("a cavity that is narrower than rounding of its mean is a point", {
+  for (case in list(list("binomial_logit", numeric(), 1), list("student", c(df = 4, scale = 0.7), 1.3),
+    list("laplace", c(scale = 0.7), 1.3), list("poisson", numeric(), 2))) {
+    at_mean <- do.call(reference_log_density[[case[[1]]]], c(list(case[[3]], 0.3, 1), as.list(case[[2]])))
+    for (variance in c(1e-28, 1e-60, 1e-300, 1e-320)) {
+      found <- tilted_at(case[[1]], case[[2]], case[[3]], 1, 0.3, variance)
+      # to the digits of a denormal number, which 1e-320 is
+      expect_equal(found[1:2], c(at_mean, 0.3), tolerance = 1e-3, label = case[[1]])
+      expect_equal(found[3] / variance, 1, tolerance = 1e-2, label = case[[1]])
+    }
+  }
+})
+
 test_that("a kink next to the peak is seen", {
   # the peak lies by the gap to the right of the kink, or on it
   for (gap in c(0.02, 1e-3, 1e-5, 0, -1e-3)) {
