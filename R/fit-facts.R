@@ -103,11 +103,12 @@ has_two_classes <- function(fit) {
 
 is_coupled <- function(fit) !is.null(fit$posterior$coupled)
 
-#' Where the fixed effects of all latent values are among their coefficients
+#' Where the fixed effects of all latent values are among their coefficients, if there are any
 #' @noRd
 fixed_positions <- function(fit) {
   widths <- vapply(term_rows(fit$model), function(rows) NCOL(rows$W), 1L)
   at <- match(fixed_label, vapply(prior_terms(fit$model), `[[`, "", "label"))
+  if (is.na(at)) return(integer())
   own <- sum(widths[seq_len(at - 1L)]) + seq_len(widths[at])
   as.vector(outer(own, (seq_len(n_latents(fit)) - 1L) * sum(widths), `+`))
 }

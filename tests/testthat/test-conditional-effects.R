@@ -237,10 +237,11 @@ test_that("what is not there is an error that lists what is", {
 })
 
 test_that("what overflows is warned of, except on the link scale", {
-  fit <- galvi(y ~ x, data.frame(x = 1:20, y = 0), family = poisson(), hyper = "fixed", prior = normal(400, 1))
-  effect <- expect_warning(conditional_effects(fit, resolution = 3), "too large", class = "galvi_warning_numeric")
-  expect_true(any(is.infinite(effect$x$estimate__)))
-  expect_no_warning(conditional_effects(fit, resolution = 3, method = "posterior_linpred"))
+  fit <- galvi(y ~ x + z, data.frame(x = 1:20, z = (1:20)^2, y = 1:20), family = poisson())
+  effect <- function(...) conditional_effects(fit, "x", data.frame(z = -1e6), resolution = 3, ...)$x$estimate__
+  expect_warning(estimate <- effect(), "too large", class = "galvi_warning_numeric")
+  expect_identical(estimate, rep(Inf, 3))
+  expect_no_warning(effect(method = "posterior_linpred"))
 })
 
 test_that("brms' generics find the methods", {
