@@ -10,6 +10,7 @@
 #include "likelihood/interval.h"
 #include "likelihood/log_mixture.h"
 #include "quadrature/gaussian_rule.h"
+#include "quadrature/integer_blocks.h"
 #include "quadrature/log_integral.h"
 
 namespace galvi {
@@ -210,7 +211,7 @@ class Responses {
     log_mass_ = integral_.log_mass() + std::log(sum);
   }
 
-  // Those that are few are added up.
+  // Those that are few are added up, inside or outside.
   void place_numbers(const Likelihood& base, const Datum& row, double eta) {
     constexpr double most_outside = 0.9999;  // what that leaves keeps its digits
     const Support support = base.support(row);
@@ -230,24 +231,52 @@ class Responses {
     finish(add_numbers(base, row, eta, low, high, -infinity));
   }
 
-  // From the number nearest to the mean outwards, to where they are negligible. Shares are logarithms until finish().
+  // The numbers that are not negligible, on both sides of the one nearest to the mean: those that are many in blocks.
+  // Shares are logarithms until finish().
   double add_numbers(const Likelihood& base, const Datum& row, double eta, double low, double high, double top) {
-    constexpr double most = 1e7;
+    constexpr double most = 1e7, block_sds = 2.0, block_nats = 8.0, first_block = 128.0;
+    const auto log_density = [&](double k) { return base.log_density(row.at_any(k), &eta); };
     const double mean = base.conditional_mean(row, &eta);
     const double start = std::min(std::max(std::floor(mean), low), high);
-    for (const double side : {-1.0, 1.0}) {
-      double before = -infinity;
-      for (double k = side < 0.0 ? start : start + 1.0; k >= low && k <= high; k += side) {
-        const double value = base.log_density(row.at_any(k), &eta);
-        if (value > top) top = value;
-        if (value > -infinity) {
-          y_.push_back(k);
-          share_.push_back(value);
-        }
-        if ((value < top - negligible_log && value <= before) || std::fabs(k - start) > most) break;
-        before = value;
+    const auto end_towards = [&](double end) {
+      double inside = start, next = start;
+      for (double d = 1.0; next != end; d *= 2.0) {
+        next = std::fabs(end - start) <= d ? end : start + std::copysign(d, end - start);
+        const double value = log_density(next);
+        top = std::max(value, top);
+        if (!(value >= top - negligible_log)) break;
+        inside = next;
       }
-    }
+      while (std::fabs(next - inside) > 1.0 + 0.25 * std::fabs(inside - start)) {
+        const double middle = std::floor(0.5 * (inside + next));
+        if (middle == next || middle == inside) break;
+        (log_density(middle) >= top - negligible_log ? inside : next) = middle;
+      }
+      return next;
+    };
+    top = std::max(log_density(start), top);
+    const double from = end_towards(low), to = end_towards(high);
+    // in a tail log p falls on a scale of its own
+    const double at = std::min(std::max(start, first_block), to);
+    const double slope = std::fabs(log_density(at) - log_density(std::max(at - 1.0, from)));
+    const double sd = std::sqrt(base.conditional_variance(row, &eta));
+    const double smooth = std::min(block_sds * sd, block_nats / slope);
+    double visited = 0.0;
+    const auto add = [&](double k, double weight) {
+      const double value = log_density(k);
+      if (value > top - negligible_log) {
+        y_.push_back(k);
+        share_.push_back(value + std::log(weight));
+      }
+      return ++visited < most;
+    };
+    // smooth on the scale of the distances from both ends of the support
+    const double last = base.support(row).high;
+    const double half = last < infinity ? std::floor(0.5 * last) : to;
+    for_integers(from, std::min(half, to) + 1.0, smooth, add);
+    if (to > half)
+      for_integers(last - to, last - std::max(half + 1.0, from) + 1.0, smooth,
+                   [&](double back, double weight) { return add(last - back, weight); });
     return top;
   }
   void finish(double top) {

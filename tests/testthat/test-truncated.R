@@ -182,6 +182,27 @@ test_that("far out in the tails densities keep their digits", {
   }
 })
 
+test_that("intervals of very many counts cost no time that grows with them, and have all of their digits", {
+  at <- function(type, h, y, size, eta, low, high) {
+    probe_likelihood(truncated_spec(type), h, y, size, eta, known = cbind(0, low, high))[1, ]
+  }
+  start <- proc.time()[["elapsed"]]
+  for (high in c(1e3, 1e5, 1e9)) for (eta in c(0, 6, 15, 30)) {
+    log_p <- function(eta) pnbinom(high, size = 1.4, mu = exp(eta), log.p = TRUE)
+    ours <- at("negbinomial", 1.4, 7, 1, eta, -Inf, high)
+    expect_close(ours[1], dnbinom(7, size = 1.4, mu = exp(eta), log = TRUE) - log_p(eta), 1e-9)
+    h <- 1e-3
+    slope <- function(f) (8 * (f(eta + h) - f(eta - h)) - f(eta + 2 * h) + f(eta - 2 * h)) / (12 * h)
+    expect_close(ours[3], slope(function(eta) dnbinom(7, size = 1.4, mu = exp(eta), log = TRUE) - log_p(eta)), 1e-7)
+  }
+  for (eta in c(-0.4, 0, 3)) {
+    between <- diff(pbinom(c(399999, 1e6 - 2e4), 1e6, plogis(eta)))
+    expect_close(at("binomial_logit", numeric(), 5e5, 1e6, eta, 399999, 1e6 - 2e4)[1],
+      dbinom(5e5, 1e6, plogis(eta), TRUE) - log(between), 1e-8)
+  }
+  expect_lt(proc.time()[["elapsed"]] - start, 2)
+})
+
 test_that("expectations are integrals", {
   gold <- gold_data("truncated_expectations")
   for (i in seq_len(nrow(gold))) {
