@@ -233,7 +233,7 @@ tail_beyond_entry <- function(fit, marginals, from_above, y, entry) {
   p <- response_moment(fit, marginals, if (from_above) "upper" else "cdf", y = y)
   late <- is_truncated(fit, entry)
   if (!any(late)) return(p)
-  at <- lapply(marginals, function(x) x[late, , drop = FALSE])
+  at <- marginal_rows(marginals, which(late))
   range <- cbind(pmin(y[late], .Machine$double.xmax), Inf, entry[late])
   above <- exp(response_moment(fit, at, "log_density", censoring = range))
   replace(p, late, if (from_above) above else 1 - above)
