@@ -371,6 +371,9 @@ test_that("quantile residuals of censored rows lie between the bounds, others ar
     expect_false(anyNA(residuals(fit, "quantile")))
     expect_true(all(simulate(fit, 1, seed = 1)[[1]] > late$start))
   }
+  # of which the fit is a mixture over shapes
+  few <- galvi(Surv(start, time, event) ~ sex, late[1:12, ], weibull(), hyper = "integrate")
+  expect_false(anyNA(residuals(few, "quantile")))
 })
 
 test_that("simulated times have the distribution that is predicted", {
