@@ -112,6 +112,17 @@ test_that("a linear predictor that is not a number has no density", {
   })
 })
 
+test_that("the distribution function of a precise beta response takes no time", {
+  y <- 0.3 + c(-2e-6, -1e-7, 0, 3e-7, 1e-6)
+  cdf <- function(precision) {
+    probe_conditional(list(type = "beta", hyper = list(precision = 1), constants = list()), precision, y, rep(1, 5),
+      rep(qlogis(0.3), 5))$cdf
+  }
+  # the share of rounding of y is 1e-16 sqrt(precision)
+  expect_close(cdf(1e12), pbeta(y, 0.3e12, 0.7e12), 1e-8)
+  expect_identical(cdf(1e30)[-3], c(0, 0, 1, 1))
+})
+
 test_that("the derivatives of log Phi keep their accuracy far on the left", {
   x <- c(-1e3, -200, -30, -9, -6, -5.9)
   ours <- probe_likelihood(likelihood_spec("binomial_probit"), numeric(), rep(1, 6), rep(1, 6), x)[, 3:6]
