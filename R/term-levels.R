@@ -81,11 +81,12 @@ find_nodes.iid_term <- function(spec, x, name) {
   find_groups(spec, x)
 }
 
-# New levels come after the known ones, each once.
+# New levels come after the known ones, each once. Text is made of each value once, not of each row.
 find_groups <- function(spec, x) {
-  x <- level_text(x)
-  new <- setdiff(x, spec$levels)
-  list(at = match(x, c(spec$levels, new)), more = length(new))
+  values <- unique(x)
+  text <- level_text(values)
+  new <- setdiff(text, spec$levels)
+  list(at = match(text, c(spec$levels, new))[match(x, values)], more = length(new))
 }
 
 #' @export

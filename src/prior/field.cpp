@@ -39,16 +39,34 @@ std::vector<Index> components(const SparseMatrix& lower) {
 
 }  // namespace
 
+// Rows have few nodes: their entries are put in order one by one, and those of one node become one.
 SparseRows node_design(const TermRows& rows, Index L) {
-  std::vector<Eigen::Triplet<double>> entries;
-  for (Index n = 0; n < rows.node.rows(); ++n)
-    for (Index h = 0; h < rows.node.cols(); ++h) {
-      const Index node = rows.node(n, h);
-      if (node >= L) throw std::invalid_argument("a row is at a node that its field does not have");
-      if (node >= 0) entries.emplace_back(n, node, rows.node_weight(n, h));
-    }
   SparseRows W(rows.node.rows(), L);
-  W.setFromTriplets(entries.begin(), entries.end());
+  W.resizeNonZeros(rows.node.size());
+  int* const node_of = W.innerIndexPtr();
+  double* const weight_of = W.valuePtr();
+  int end = 0;
+  for (Index n = 0; n < rows.node.rows(); ++n) {
+    const int begin = end;
+    for (Index h = 0; h < rows.node.cols(); ++h) {
+      const int node = static_cast<int>(rows.node(n, h));
+      if (node >= L) throw std::invalid_argument("a row is at a node that its field does not have");
+      if (node < 0) continue;
+      int at = end;
+      while (at > begin && node_of[at - 1] > node) --at;
+      if (at > begin && node_of[at - 1] == node) {
+        weight_of[at - 1] += rows.node_weight(n, h);
+        continue;
+      }
+      std::move_backward(node_of + at, node_of + end, node_of + end + 1);
+      std::move_backward(weight_of + at, weight_of + end, weight_of + end + 1);
+      node_of[at] = node;
+      weight_of[at] = rows.node_weight(n, h);
+      ++end;
+    }
+    W.outerIndexPtr()[n + 1] = end;
+  }
+  W.resizeNonZeros(end);
   return W;
 }
 

@@ -17,6 +17,7 @@ class FieldTerm final : public CoefficientsTerm {
   void check(const TermRows& rows) const override;
 
   void add_prior_mean(const TermRows& rows, Index begin, VectorRef mean) const override {
+    if ((coefficients_.mean().array() == 0.0).all()) return;
     mean += field_design(rows).middleRows(begin, mean.size()) * (basis_ * coefficients_.mean());
   }
 

@@ -43,11 +43,15 @@ Vector DenseColumns::project(const Vector& x) const {
 
 Vector DenseColumns::expand(const Vector& u) const {
   Vector out = Vector::Zero(rows_);
-  if (size() > 0)
-    for_chunks(2.0 * rows_ * size(), [&](Index, Index begin, MatrixRef chunk) {
-      out.segment(begin, chunk.rows()).noalias() = chunk * u;
-    });
+  add_expanded(u, out);
   return out;
+}
+
+void DenseColumns::add_expanded(const Vector& u, VectorRef out) const {
+  if (size() == 0) return;
+  for_chunks(2.0 * rows_ * size(), [&](Index, Index begin, MatrixRef chunk) {
+    out.segment(begin, chunk.rows()).noalias() += chunk * u;
+  });
 }
 
 Index DenseColumns::chunk_rows() const {

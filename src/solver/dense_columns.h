@@ -25,6 +25,7 @@ class DenseColumns {
   Vector row(Index n) const;
   Vector project(const Vector& x) const;  // W~' x
   Vector expand(const Vector& u) const;   // W~ u
+  void add_expanded(const Vector& u, VectorRef out) const;  // out += W~ u
 
   /// Calls body for every chunk of rows: the chunks of a group in order, groups in parallel. Sums within
   /// groups that are then added in order do not depend on the number of threads.   flops: approximate cost

@@ -104,7 +104,9 @@ SparseSolver::Latent SparseSolver::project(const Vector& x) const {
 }
 
 Vector SparseSolver::expand(const Latent& u) const {
-  return fields_.rows() * u.z.col(0) + columns_.expand(u.beta.col(0));
+  Vector out = fields_.rows() * u.z.col(0);
+  columns_.add_expanded(u.beta.col(0), out);
+  return out;
 }
 
 SparseSolver::Latent SparseSolver::solve(Latent u) const {
@@ -132,11 +134,12 @@ const Vector& SparseSolver::marginal_variances() const {
 
 // At the solution W' alpha = Sigma^-1 u up to the constraints' multipliers. The residual is corrected until
 // only rounding is left.
-SparseSolver::Latent SparseSolver::latent_mean(const Vector& b, Vector& mean) const {
+const SparseSolver::Latent& SparseSolver::latent_mean(const Vector& b, Vector* of_rows) const {
+  if (!of_rows && kept_mean_ && kept_mean_->b == b) return kept_mean_->mean;
   constexpr int most_refinements = 3;
   const double enough = 4 * std::numeric_limits<double>::epsilon();
   Latent u = solve(project(b));
-  mean = expand(u);
+  Vector mean = expand(u);
   for (int step = 0; step < most_refinements; ++step) {
     Latent rest = project(b - lambda_.cwiseProduct(mean));
     rest.z -= fields_.precision_times(u.z);
@@ -148,12 +151,13 @@ SparseSolver::Latent SparseSolver::latent_mean(const Vector& b, Vector& mean) co
     mean += change;
     if (!(change.lpNorm<Eigen::Infinity>() > enough * mean.lpNorm<Eigen::Infinity>())) break;
   }
-  return u;
+  if (of_rows) *of_rows = std::move(mean);
+  return kept_mean_.emplace(KeptMean{b, std::move(u)}).mean;
 }
 
 SiteMean SparseSolver::posterior_mean(const Vector& b) {
   SiteMean out;
-  const Latent u = latent_mean(b, out.mean);
+  const Latent& u = latent_mean(b, &out.mean);
   out.alpha = b - lambda_.cwiseProduct(out.mean);
   const double of_columns = u.beta.col(0).cwiseAbs2().dot(prior_->precision());
   out.squared_norm = u.z.col(0).dot(fields_.precision_times(u.z)) + of_columns;

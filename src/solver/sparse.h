@@ -90,8 +90,9 @@ class SparseSolver final : public Solver {
   Latent project(const Vector& x) const;          // W' x
   Vector expand(const Latent& u) const;           // W u, one column
   Latent solve(Latent u) const;                   // A^-1 u under the constraints
-  /// A^-1 W' b, refined, and W times it.
-  Latent latent_mean(const Vector& b, Vector& mean) const;
+  /// A^-1 W' b, refined, and W times it where that is asked for. The last one is kept: the gradient and each block of
+  /// new rows come with the same b.
+  const Latent& latent_mean(const Vector& b, Vector* of_rows = nullptr) const;
   Vector variances(const BorderedFactor& factor) const;  // diag V
   const Matrix& dense_covariance() const;         // V
   const Matrix& dense_prior() const;              // C
@@ -118,18 +119,18 @@ class SparseSolver final : public Solver {
   /// cov(f_n, z) at these nodes, for every row; zero behind the last of a row with fewer.   N x h
   Matrix row_covariances(const BorderedFactor& factor, Index t) const;
 
-  // For conditional():
   struct KeptMean {
-    Vector b;  // of the state whose mean it is
+    Vector b;
     Latent mean;
   };
+  // For conditional():
   /// A term's part of new rows: W_s in its own position, its own columns of W_d, and its c.
   struct TermDesign {
     SparseRows fields;
     Matrix columns;
     Vector extra;
   };
-  const Latent& kept_mean(const SolverState& state);
+  const Latent& mean_at(const SolverState& state);
   TermDesign term_design(const DesignRows& others, Index t) const;
   /// diag(W_s A^-1 W_s') of some rows whose nodes are not all neighbours on the pattern.
   Vector forms_off_pattern(const SparseRows& W, const std::vector<Index>& rows) const;
@@ -147,7 +148,7 @@ class SparseSolver final : public Solver {
   std::optional<BorderedFactor> factor_;
   mutable Vector variances_;
   mutable Matrix covariance_, prior_covariance_;  // empty until asked for
-  std::optional<KeptMean> kept_mean_;  // of the last kept_mean()
+  mutable std::optional<KeptMean> kept_mean_;  // of the last latent_mean()
 };
 
 }  // namespace galvi

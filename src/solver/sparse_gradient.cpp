@@ -122,8 +122,7 @@ UnitMoments SparseSolver::unit_moments(Index t, const Vector& b) {
   UnitMoments out;
   const FactorsTerm& term = *(*prior_)[t].factors();
   const Index d = term.dimension(), units = term.units(), begin = fields_.first_node(t);
-  Vector mean;
-  const Latent u = latent_mean(b, mean);
+  const Latent& u = latent_mean(b);
   out.mean = Eigen::Map<const Matrix>(u.z.data() + begin, d, units);
   const Vector known = node_covariances(*factor_);
   out.covariance = Matrix::Zero(d * d, units);
@@ -142,8 +141,7 @@ UnitMoments SparseSolver::unit_moments(Index t, const Vector& b) {
 //                    + 2 diag(lambda) W K',
 // the last also at the nodes of rows whose weights there move with the hyperparameters. K' is K's derivative as lambda moves along d_variance + lambda / 2.
 void SparseSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
-  Vector mean;
-  const Latent u = latent_mean(site.b, mean);
+  const Latent& u = latent_mean(site.b);
   Latent p{Matrix::Zero(fields_.size(), 1), Matrix::Zero(columns_.size(), 1)};
   Vector with_mean = site.d_mean;  // the factor of u'
   if (!site.optimal) {

@@ -7,7 +7,7 @@ namespace galvi {
 
 std::vector<Coefficients> SparseSolver::coefficients(const SolverState& state) {
   use(state.lambda);
-  const Vector beta = prior_->scale().cwiseProduct(kept_mean(state).beta.col(0));
+  const Vector beta = prior_->scale().cwiseProduct(mean_at(state).beta.col(0));
   const Matrix covariance =
       prior_->scale().asDiagonal() * factor_->coefficient_covariance() * prior_->scale().asDiagonal();
   std::vector<Coefficients> out;
@@ -60,15 +60,11 @@ Vector SparseSolver::forms_off_pattern(const SparseRows& W, const std::vector<In
   return out;
 }
 
-// The mean is kept, because blocks of new rows come with the same state. It is computed from b: Sigma W'
-// alpha is the same in exact arithmetic, but alpha is b less lambda times the mean, and a wide prior
-// magnifies the digits that this difference loses.
-const SparseSolver::Latent& SparseSolver::kept_mean(const SolverState& state) {
+// Computed from b: Sigma W' alpha is the same in exact arithmetic, but alpha is b less lambda times the mean, and a
+// wide prior magnifies the digits that this difference loses.
+const SparseSolver::Latent& SparseSolver::mean_at(const SolverState& state) {
   use(state.lambda);
-  if (kept_mean_ && kept_mean_->b == state.b) return kept_mean_->mean;
-  Vector mean;
-  Latent u = latent_mean(state.b, mean);
-  return kept_mean_.emplace(KeptMean{state.b, std::move(u)}).mean;
+  return latent_mean(state.b);
 }
 
 SparseSolver::TermDesign SparseSolver::term_design(const DesignRows& others, Index t) const {
@@ -84,7 +80,7 @@ Conditional SparseSolver::conditional(const SolverState& state, const DesignRows
                                       const ConditionalRequest& request) {
   const Index T = prior_->size(), b = others.size();
   const bool factored = request.variance || request.covariance;
-  const Latent& u = kept_mean(state);
+  const Latent& u = mean_at(state);
   Conditional out;
   out.mean = out.variance = Vector::Zero(b);
   if (request.terms) out.term_mean = out.term_variance = Matrix::Zero(b, T);
@@ -122,7 +118,7 @@ Conditional SparseSolver::conditional(const SolverState& state, const DesignRows
 }
 
 Matrix SparseSolver::draw(const SolverState& state, const DesignRows& others, Index count) {
-  const Latent& mean = kept_mean(state);
+  const Latent& mean = mean_at(state);
   if (!factor_->can_draw()) return Solver::draw(state, others, count);
   Latent u;
   factor_->draw(context_, fields_, count, u.z, u.beta);
