@@ -99,13 +99,15 @@ double SparseSolver::rounding() const {
   return epsilon * sum;
 }
 
-SparseSolver::Latent SparseSolver::project(const Vector& x) const {
-  return {fields_.rows().transpose() * x, columns_.project(x)};
+SparseSolver::Latent SparseSolver::project(const ConstMatrixRef& X) const {
+  Latent out{fields_.rows().transpose() * X, Matrix(columns_.size(), X.cols())};
+  for (Index k = 0; k < X.cols(); ++k) out.beta.col(k) = columns_.project(X.col(k));
+  return out;
 }
 
-Vector SparseSolver::expand(const Latent& u) const {
-  Vector out = fields_.rows() * u.z.col(0);
-  columns_.add_expanded(u.beta.col(0), out);
+Matrix SparseSolver::expand(const Latent& u) const {
+  Matrix out = fields_.rows() * u.z;
+  for (Index k = 0; k < out.cols(); ++k) columns_.add_expanded(u.beta.col(k), out.col(k));
   return out;
 }
 
@@ -165,11 +167,13 @@ SiteMean SparseSolver::posterior_mean(const Vector& b) {
   return out;
 }
 
-Vector SparseSolver::apply_prior(const Vector& x) const {
-  Latent u = project(x);
+Matrix SparseSolver::prior_times(const ConstMatrixRef& X) const {
+  Latent u = project(X);
   u.z = fields_.covariance_times(context_, u.z);
   return expand(u);
 }
+
+Vector SparseSolver::apply_prior(const Vector& x) const { return prior_times(x); }
 
 Vector SparseSolver::apply_covariance(const Vector& x) const { return expand(solve(project(x))); }
 
@@ -241,22 +245,28 @@ Distance SparseSolver::distance(const Vector& r, const Vector& d) const {
 }
 
 // d' (C o V) d = tr(D C D V) = E z' D C D V z for random signs z, and the same with V in place of C. Both sums have about
-// as many terms of equal sign as there are rows, so that few z will do.
+// as many terms of equal sign as there are rows, so that few z will do. All columns are solved for together: the factor
+// is read once.
 Distance SparseSolver::estimate_distance(const Vector& r, const Vector& d) const {
   if (!estimates_distance()) return distance(r, d);
-  constexpr int probes = 2;
+  constexpr Index probes = 2;
   std::minstd_rand generator(1);
-  double with_prior = 0, with_posterior = 0;
-  for (int probe = 0; probe < probes; ++probe) {
-    Vector z(rows_);
+  Matrix X(rows_, 1 + 2 * probes);  // r, d z for each probe, z for each
+  X.col(0) = r;
+  for (Index probe = 0; probe < probes; ++probe) {
+    auto z = X.col(1 + probes + probe);
     for (Index n = 0; n < rows_; ++n) z[n] = (generator() >> 16) % 2 == 0 ? 1 : -1;
-    const Vector dz = d.cwiseProduct(z), dvz = d.cwiseProduct(apply_covariance(z));
-    with_prior += apply_prior(dz).dot(dvz) / probes;
-    with_posterior += apply_covariance(dz).dot(dvz) / probes;
+    X.col(1 + probe) = d.cwiseProduct(z);
   }
-  const double norm = r.dot(apply_covariance(r)) + 0.5 * std::abs(with_posterior);
+  const Matrix VX = expand(solve(project(X)));
+  const Matrix dvz = d.asDiagonal() * VX.rightCols(probes);
+  const auto bend = [&](const Matrix& MX) {
+    return std::abs(MX.middleCols(1, probes).cwiseProduct(dvz).sum()) / probes;
+  };
+  const double norm = r.dot(VX.col(0)) + 0.5 * bend(VX);
   if (null_dimension() > 0) return {std::numeric_limits<double>::infinity(), norm};
-  return {0.5 * (r.dot(apply_prior(r)) + std::abs(with_prior)), norm};
+  const Matrix CX = prior_times(X.leftCols(1 + probes));
+  return {0.5 * (r.dot(CX.col(0)) + bend(CX)), norm};
 }
 
 void SparseSolver::sweep(const SiteChange&) {

@@ -87,9 +87,10 @@ class SparseSolver final : public Solver {
   bool too_large(const FactorSize& size) const { return size.entries > most_.entries || size.work > most_.work; }
   BorderedFactor factor_at(const Vector& lambda) const;
   void use(const Vector& lambda);
-  Latent project(const Vector& x) const;          // W' x
-  Vector expand(const Latent& u) const;           // W u, one column
+  Latent project(const ConstMatrixRef& X) const;  // W' X
+  Matrix expand(const Latent& u) const;           // W u
   Latent solve(Latent u) const;                   // A^-1 u under the constraints
+  Matrix prior_times(const ConstMatrixRef& X) const;  // C X
   /// A^-1 W' b, refined, and W times it where that is asked for. The last one is kept: the gradient and each block of
   /// new rows come with the same b.
   const Latent& latent_mean(const Vector& b, Vector* of_rows = nullptr) const;
