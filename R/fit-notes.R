@@ -311,11 +311,12 @@ limit_notes <- function(spec, fit) {
     ), written_term(spec), if (sum(correlation) > 1L) "s are" else " is",
     paste(formatC(own$estimate[correlation], digits = 3L, format = "f"), collapse = ", "))))
   } else if (any(correlation)) {
-    pairs <- correlation_pairs(length(spec$columns))
-    names <- correlation_names(spec$columns)
-    at <- match(sub("^cor\\.", "", own$parameter[correlation]), names)
+    q <- length(spec$own_columns)
+    pairs <- correlation_pairs(q)
+    at <- match(own$parameter[correlation], names_in_sets(paste0("cor.", correlation_names(spec$own_columns)), spec)) - 1L
+    pair <- q * (at %/% nrow(pairs)) + pairs[at %% nrow(pairs) + 1L, , drop = FALSE]
     shown <- paste(sprintf(
-      "the correlation of `%s` and `%s` is estimated as %s", spec$columns[pairs[at, 1L]], spec$columns[pairs[at, 2L]],
+      "the correlation of `%s` and `%s` is estimated as %s", spec$columns[pair[, 1L]], spec$columns[pair[, 2L]],
       ifelse(own$estimate[correlation] < 0, "-1", "1")
     ), collapse = ", and ")
     notes <- c(notes, new_note("singular", sprintf(

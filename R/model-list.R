@@ -276,7 +276,7 @@ needs_thin_centres <- function(core, method) {
   isTRUE(fact("inference", method, "learns")) || places > 1000L
 }
 
-thin_centre_rows <- 2000L
+thin_centre_rows <- 500L
 
 thin_centre <- function(centre) {
   groups <- if (is.null(centre$group)) rep(1L, nrow(centre$inputs)) else centre$group

@@ -42,12 +42,10 @@ slopes_hyper <- function(spec, unit, context, cor = 0) {
   names <- structure$cor(spec$own_columns)
   if (!length(names)) return(list(sd = sd))
   cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"), cor)
-  sets <- effect_sets(spec)
   matrix <- spec$structure == "us"
   uniform <- if (matrix) slope_correlations(spec, list(given = TRUE, value = lkj(1)))$prior
-  if (sets > 1L) names <- paste0(rep(names, sets), ":", variable_name(spec$split), rep(spec$split_levels,
-    each = length(names)))
-  m <- length(names) %/% sets
+  m <- length(names)
+  names <- names_in_sets(names, spec)
   list(sd = sd, cor = vapply(seq_along(names), function(i) {
     own <- (i - 1L) %% m + 1L
     entry <- list(value = cor$value[own], learned = cor$learned, prior = cor$prior[[own]])
@@ -60,6 +58,13 @@ slopes_hyper <- function(spec, unit, context, cor = 0) {
 correlation_pairs <- function(q) {
   row <- rep(seq_len(q), seq_len(q) - 1L)
   cbind(column = sequence(seq_len(q) - 1L), row = row)
+}
+
+# The names of correlations in each set of effects, as split by gr(g, by = f)
+names_in_sets <- function(names, spec) {
+  sets <- effect_sets(spec)
+  if (sets == 1L) return(names)
+  paste0(rep(names, sets), ":", variable_name(spec$split), rep(spec$split_levels, each = length(names)))
 }
 
 correlation_names <- function(columns) {

@@ -13,24 +13,27 @@ void exp_minus(ArrayRef t) {
   }
 }
 
-void squared_distances(const Matrix& X, const ConstVectorRef& z, ArrayRef out) {
+void squared_distances(const Matrix& X, const Matrix& Z, MatrixRef out) {
   if (has_avx2()) {
-    squared_distances_avx2(X.rows(), X.cols(), X.data(), z.data(), out.data());
+    squared_distances_avx2(X.rows(), X.cols(), Z.cols(), X.data(), Z.data(), out.data(), out.outerStride());
   } else {
-    squared_distances_portable(X, z, out);
+    squared_distances_portable(X, Z, out);
   }
 }
 
 void exp_minus_portable(ArrayRef t) { t = ((-t.min(700.0)).exp() - 1e-300).max(0.0); }
 
-void squared_distances_portable(const Matrix& X, const ConstVectorRef& z, ArrayRef out) {
+void squared_distances_portable(const Matrix& X, const Matrix& Z, MatrixRef out) {
   const Index q = X.cols();
-  const auto square = [&](Index d) { return (X.col(d).array() - z[d]).square(); };
-  out.setZero();
-  Index d = 0;
-  // Four columns a pass, so that `out` is read and written a quarter as often.
-  for (; d + 3 < q; d += 4) out += (square(d) + square(d + 1)) + (square(d + 2) + square(d + 3));
-  for (; d < q; ++d) out += square(d);
+  for (Index j = 0; j < Z.cols(); ++j) {
+    auto sum = out.col(j).array();
+    const auto square = [&](Index d) { return (X.col(d).array() - Z(d, j)).square(); };
+    sum.setZero();
+    Index d = 0;
+    // Four columns a pass, so that `sum` is read and written a quarter as often.
+    for (; d + 3 < q; d += 4) sum += (square(d) + square(d + 1)) + (square(d + 2) + square(d + 3));
+    for (; d < q; ++d) sum += square(d);
+  }
 }
 
 }  // namespace galvi

@@ -10,11 +10,11 @@ namespace galvi {
 /// factorisation that meets it.
 void exp_minus(ArrayRef t);
 
-/// out_i = |X_i - z|^2 by direct differences: no cancellation for close rows.   X: a x q, z: q, out: a.
-void squared_distances(const Matrix& X, const ConstVectorRef& z, ArrayRef out);
+/// out_ij = |X_i - Z_j|^2 by direct differences: no cancellation for close rows.   X: a x q, Z: q x b, out: a x b.
+void squared_distances(const Matrix& X, const Matrix& Z, MatrixRef out);
 
 /// The same for any processor; the functions above use wider registers where there are some.
 void exp_minus_portable(ArrayRef t);
-void squared_distances_portable(const Matrix& X, const ConstVectorRef& z, ArrayRef out);
+void squared_distances_portable(const Matrix& X, const Matrix& Z, MatrixRef out);
 
 }  // namespace galvi

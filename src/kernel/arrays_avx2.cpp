@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 #include "numeric/avx2.h"
 
@@ -39,29 +40,36 @@ GALVI_AVX2 inline __m256d exp_minus(__m256d t) {
   return _mm256_max_pd(_mm256_setzero_pd(), _mm256_fmsub_pd(exp_r, power, all(1e-300)));
 }
 
-// Sixteen rows of squared distances, or the four at `X`.
-template <int registers>
-GALVI_AVX2 inline void distances(Index rows, Index columns, const double* X, const double* z, double* out) {
-  __m256d s0 = _mm256_setzero_pd(), s1 = s0, s2 = s0, s3 = s0;
-  for (Index d = 0; d < columns; ++d, X += rows) {
-    const __m256d zd = _mm256_broadcast_sd(z + d);
-    const __m256d d0 = _mm256_sub_pd(_mm256_loadu_pd(X), zd);
-    s0 = _mm256_fmadd_pd(d0, d0, s0);
-    if (registers == 4) {
-      const __m256d d1 = _mm256_sub_pd(_mm256_loadu_pd(X + 4), zd);
-      const __m256d d2 = _mm256_sub_pd(_mm256_loadu_pd(X + 8), zd);
-      const __m256d d3 = _mm256_sub_pd(_mm256_loadu_pd(X + 12), zd);
-      s1 = _mm256_fmadd_pd(d1, d1, s1);
-      s2 = _mm256_fmadd_pd(d2, d2, s2);
-      s3 = _mm256_fmadd_pd(d3, d3, s3);
-    }
+constexpr Index panel_rows = 8;
+
+// s0, s1 += the squares of what eight rows differ from one number.
+GALVI_AVX2 inline void add_squares(__m256d x0, __m256d x1, const double* z, __m256d& s0, __m256d& s1) {
+  const __m256d all_z = _mm256_broadcast_sd(z), d0 = _mm256_sub_pd(x0, all_z), d1 = _mm256_sub_pd(x1, all_z);
+  s0 = _mm256_fmadd_pd(d0, d0, s0);
+  s1 = _mm256_fmadd_pd(d1, d1, s1);
+}
+
+// Squared distances of the panel's rows to `points` columns of Z, one or four.   out: eight numbers a point
+template <int points>
+GALVI_AVX2 inline void distances(Index columns, const double* panel, const double* Z, double* out) {
+  __m256d s0 = _mm256_setzero_pd(), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+  for (Index d = 0; d < columns; ++d, panel += panel_rows, ++Z) {
+    const __m256d x0 = _mm256_loadu_pd(panel), x1 = _mm256_loadu_pd(panel + 4);
+    add_squares(x0, x1, Z, s0, s1);
+    if (points == 1) continue;
+    add_squares(x0, x1, Z + columns, s2, s3);
+    add_squares(x0, x1, Z + 2 * columns, s4, s5);
+    add_squares(x0, x1, Z + 3 * columns, s6, s7);
   }
   _mm256_storeu_pd(out, s0);
-  if (registers == 4) {
-    _mm256_storeu_pd(out + 4, s1);
-    _mm256_storeu_pd(out + 8, s2);
-    _mm256_storeu_pd(out + 12, s3);
-  }
+  _mm256_storeu_pd(out + 4, s1);
+  if (points == 1) return;
+  _mm256_storeu_pd(out + 8, s2);
+  _mm256_storeu_pd(out + 12, s3);
+  _mm256_storeu_pd(out + 16, s4);
+  _mm256_storeu_pd(out + 20, s5);
+  _mm256_storeu_pd(out + 24, s6);
+  _mm256_storeu_pd(out + 28, s7);
 }
 
 }  // namespace
@@ -76,18 +84,22 @@ GALVI_AVX2 void exp_minus_avx2(Index n, double* t) {
   std::copy(rest, rest + (n - i), t + i);
 }
 
-GALVI_AVX2 void squared_distances_avx2(Index rows, Index columns, const double* X, const double* z,
-                                       double* out) {
-  Index i = 0;
-  for (; i + 16 <= rows; i += 16) distances<4>(rows, columns, X + i, z, out + i);
-  for (; i + 4 <= rows; i += 4) distances<1>(rows, columns, X + i, z, out + i);
-  for (; i < rows; ++i) {
-    double sum = 0;
-    for (Index d = 0; d < columns; ++d) {
-      const double difference = X[d * rows + i] - z[d];
-      sum += difference * difference;
+// Eight rows at a time are put side by side, where reading them for every point is fast whatever their distance in X.
+void squared_distances_avx2(Index rows, Index columns, Index points, const double* X, const double* Z, double* out,
+                            Index stride) {
+  std::vector<double> panel(static_cast<std::size_t>(panel_rows * columns), 0.0);
+  double here[4 * panel_rows];
+  for (Index i = 0; i < rows; i += panel_rows) {
+    const Index count = std::min(panel_rows, rows - i);
+    for (Index d = 0; d < columns; ++d) std::copy_n(X + d * rows + i, count, panel.begin() + d * panel_rows);
+    for (Index j = 0; j < points;) {
+      const Index number = points - j < 4 ? 1 : 4;
+      if (number == 4)
+        distances<4>(columns, panel.data(), Z + j * columns, here);
+      else
+        distances<1>(columns, panel.data(), Z + j * columns, here);
+      for (Index k = 0; k < number; ++k, ++j) std::copy_n(here + k * panel_rows, count, out + j * stride + i);
     }
-    out[i] = sum;
   }
 }
 
@@ -97,7 +109,7 @@ GALVI_AVX2 void squared_distances_avx2(Index rows, Index columns, const double* 
 
 void exp_minus_avx2(Index, double*) { throw std::logic_error("built without AVX2 code"); }
 
-void squared_distances_avx2(Index, Index, const double*, const double*, double*) {
+void squared_distances_avx2(Index, Index, Index, const double*, const double*, double*, Index) {
   throw std::logic_error("built without AVX2 code");
 }
 

@@ -30,9 +30,9 @@ Matrix Stationary::scaled(const ConstMatrixRef& X) const {
 void Stationary::value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const {
   const Matrix x = scaled(X);
   const Matrix z = scaled(Z).transpose();
+  squared_distances(x, z, out);
   for (Index j = 0; j < z.cols(); ++j) {
     auto column = out.col(j).array();
-    squared_distances(x, z.col(j), column);
     correlate(column);
     column *= variance_;
   }
@@ -46,28 +46,34 @@ void Stationary::gradient(const ConstMatrixRef& X, const ConstMatrixRef& Z, cons
   const Matrix z = scaled(Z).transpose();
   const Index p = x.cols();
   const bool isotropic = lengthscale_at_.size() == 1;
-  Eigen::ArrayXd s(x.rows()), c(x.rows()), w(x.rows());
+  Matrix S(x.rows(), z.cols()), W(x.rows(), z.cols());
+  squared_distances(x, z, S);
+  Eigen::ArrayXd c(x.rows());
   double d_variance = 0, d_common = 0;
   Vector d_scale = Vector::Zero(p);
   for (Index j = 0; j < z.cols(); ++j) {
     const auto g = G.col(j).array();
-    squared_distances(x, z.col(j), s);
+    const auto s = S.col(j).array();
+    auto w = W.col(j).array();
     c = s;
     correlate(c);
     d_variance += (g * c).sum();
     add_shape_gradient(s, c, g, hyper);
     slope(s, c, w);
     w *= g;
-    if (isotropic) d_common += (w * s).sum();
-    if (isotropic && inputs == nullptr) continue;
-    for (Index d = 0; d < p; ++d) {
-      const auto difference = x.col(d).array() - z(d, j);
-      if (!isotropic) d_scale[d] += (w * difference.square()).sum();
-      // ds/dz_d = -2 (x_d - z_d) / lengthscale_d^2
-      if (inputs != nullptr) {
-        (*inputs)(j, columns_[d]) -= 2 * variance_ / lengthscale_[d] * (w * difference).sum();
-      }
+    if (isotropic) {
+      d_common += (w * s).sum();
+    } else {
+      for (Index d = 0; d < p; ++d) d_scale[d] += (w * (x.col(d).array() - z(d, j)).square()).sum();
     }
+  }
+  if (inputs != nullptr && z.cols() > 0) {
+    // ds/dz_d = -2 (x_d - z_d) / lengthscale_d^2, and a sum over rows of w (x - z) is one of w x less one of w z: with
+    // the points' mean as origin little cancels
+    const Vector origin = z.rowwise().mean();
+    Matrix sums = W.transpose() * (x.rowwise() - origin.transpose());
+    sums.noalias() -= W.colwise().sum().transpose().asDiagonal() * (z.colwise() - origin).transpose();
+    for (Index d = 0; d < p; ++d) inputs->col(columns_[d]) -= 2 * variance_ / lengthscale_[d] * sums.col(d);
   }
   hyper[variance_at_] += d_variance;
   // ds/dlengthscale_d = -2 ((x_d - z_d) / lengthscale_d)^2 / lengthscale_d

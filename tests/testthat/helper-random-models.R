@@ -64,8 +64,8 @@ likelihood_choices <- function(one_optimum = TRUE) {
 }
 
 # The applicable methods, "auto" first, on a model: what each reached, or how it failed.
-methods_on <- function(model, start = NULL) {
-  do.call(rbind, lapply(c("auto", applicable_methods(model)), function(method) {
+methods_on <- function(model, start = NULL, methods = c("auto", applicable_methods(model))) {
+  do.call(rbind, lapply(methods, function(method) {
     fit <- tryCatch(fit_at(model, method, quiet_control(tol = 1e-7), start), error = function(e) {
       list(elbo = NA, converged = FALSE, message = conditionMessage(e), trace = data.frame(),
            cost = list(factorisations = NA))
@@ -78,10 +78,12 @@ methods_on <- function(model, start = NULL) {
 # The same where there may be several optima: methods whose own starts miss the best one start from there.
 methods_from_best <- function(model) {
   found <- methods_on(model)
+  below <- which(!found$elbo >= max(found$elbo, na.rm = TRUE) - 1e-6)
+  if (!length(below)) return(found)
   best <- fit_at(model, found$method[which.max(found$elbo)], quiet_control(tol = 1e-7))
-  again <- methods_on(model, best[c("lambda", "b")])
-  better <- again$elbo > found$elbo + 1e-6
-  found[better, ] <- again[better, ]
+  again <- methods_on(model, best[c("lambda", "b")], found$method[below])
+  better <- again$elbo > found$elbo[below] + 1e-6
+  found[below[better], ] <- again[better, ]
   found
 }
 

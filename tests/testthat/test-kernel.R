@@ -113,13 +113,16 @@ test_that("array arithmetic is right to the last digits, with wide registers and
     for (n in c(1, 3, 4, 15, 16, 21)) {
       for (q in 0:6) {
         X <- matrix(1e3 + cos(seq_len(n * q)), n, q)
-        z <- 1e3 + sin(seq_len(q))
-        found <- probe_kernel_arrays(X, z, t[seq_len(n)], portable)
-        expect_equal(found$distances, rowSums((X - rep(z, each = n))^2), tolerance = 1e-15)
+        Z <- matrix(1e3 + sin(seq_len(q * 6)), q, 6)
+        expected <- matrix(apply(Z, 2, function(z) rowSums((X - rep(z, each = n))^2)), n)
+        for (b in c(0, 1, 3, 4, 6)) {
+          found <- probe_kernel_arrays(X, Z[, seq_len(b), drop = FALSE], t[seq_len(n)], portable)
+          expect_equal(found$distances, expected[, seq_len(b), drop = FALSE], tolerance = 1e-15)
+        }
         expect_equal(found$exp_minus, exp(-t[seq_len(n)]), tolerance = 1e-15)
       }
     }
-    found <- probe_kernel_arrays(matrix(0, 1, 0), numeric(), t, portable)$exp_minus
+    found <- probe_kernel_arrays(matrix(0, 1, 0), matrix(0, 0, 1), t, portable)$exp_minus
     expected <- ifelse(t < 690, exp(-t), 0)
     expect_lt(max(abs(found - expected) / pmax(expected, 1e-280)), 1e-15)
     expect_identical(found[t >= 700], numeric(4))

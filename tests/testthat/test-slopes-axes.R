@@ -149,3 +149,11 @@ test_that("without priors the fit is lme4's", {
   open <- galvi(distance ~ age + (age | Subject), orthodont)
   expect_equal(as.data.frame(VarCorr(open))$sdcor, as.data.frame(VarCorr(fit))$sdcor, tolerance = 1e-3)
 })
+
+test_that("a singular correlation of groups of a kind is named by its effects", {
+  set.seed(1)
+  d <- data.frame(id = rep(1:6, each = 8), x = rnorm(48))
+  d <- transform(d, f = factor(ifelse(id %% 2, "odd", "even")), y = x + rnorm(48))
+  expect_message(galvi(y ~ x + (1 + x | gr(id, by = f)), d),
+    "correlation of `(Intercept):feven` and `x:feven` is estimated as -1", fixed = TRUE, class = "galvi_message_singular")
+})

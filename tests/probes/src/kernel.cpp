@@ -93,19 +93,20 @@ Rcpp::NumericVector probe_gram_gradient(Rcpp::List spec, Rcpp::NumericVector hyp
   return to_r(gradient);
 }
 
-// Squared distances of X's rows to z, and exp(-t), with the processor's widest registers or the portable
+// Squared distances of X's rows to Z's columns, and exp(-t), with the processor's widest registers or the portable
 // code.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List probe_kernel_arrays(Rcpp::NumericMatrix X, Rcpp::NumericVector z, Rcpp::NumericVector t,
+Rcpp::List probe_kernel_arrays(Rcpp::NumericMatrix X, Rcpp::NumericMatrix Z, Rcpp::NumericVector t,
                                bool portable) {
-  Eigen::ArrayXd distances(X.nrow()), exponents = from_r(t).array();
+  Matrix distances(X.nrow(), Z.ncol());
+  Eigen::ArrayXd exponents = from_r(t).array();
   if (portable) {
-    squared_distances_portable(from_r(X), from_r(z), distances);
+    squared_distances_portable(from_r(X), from_r(Z), distances);
     exp_minus_portable(exponents);
   } else {
-    squared_distances(from_r(X), from_r(z), distances);
+    squared_distances(from_r(X), from_r(Z), distances);
     exp_minus(exponents);
   }
-  return Rcpp::List::create(Rcpp::Named("distances") = to_r(Vector(distances)),
+  return Rcpp::List::create(Rcpp::Named("distances") = to_r(distances),
                             Rcpp::Named("exp_minus") = to_r(Vector(exponents)));
 }
