@@ -45,8 +45,10 @@ reading <- function(formula, data) {
   function(fit) counted(fit) + cpu_seconds(function() model.matrix(formula, model.frame(formula, data)), 20)
 }
 # Of a sparse process: a pass has a row of the kernel, a triangular product and the sum of squares.
+# Rows of minibatches count too.
 sparse_passes <- function(inputs, points) function(fit) {
-  sweeps(fit) * fit$nobs * (flops(points * (2 * inputs + 2 * points)) + exps(points))
+  rows <- sweeps(fit) * fit$nobs + max(fit$trace$rows)
+  rows * (flops(points * (2 * inputs + 2 * points)) + exps(points))
 }
 
 # ---- rows ----

@@ -36,6 +36,9 @@ Hazard hazard_excess(double t) {
   return {d, e, gap};
 }
 
+// log Phi(x) in the tail, where Phi(-t) = phi(t) / (t + d)
+double log_tail(double x, double d) { return -0.5 * x * x - log_sqrt_2pi - std::log(d - x); }
+
 // Of two polynomials in x, the constants first.
 double ratio(double x, const double (&above)[8], const double (&below)[8]) {
   double numerator = above[7], denominator = below[7];
@@ -55,8 +58,7 @@ double normal_cdf(double x) { return 0.5 * std::erfc(-x * sqrt_half); }
 double log_normal_cdf(double x) {
   if (x > 0.0) return std::log1p(-0.5 * std::erfc(x * sqrt_half));
   if (!(x <= -tail_start)) return std::log(0.5 * std::erfc(-x * sqrt_half));
-  // Phi(-t) = phi(t) / (t + d)
-  return -0.5 * x * x - log_sqrt_2pi - std::log(-x + hazard_excess(-x).d);
+  return log_tail(x, hazard_excess(-x).d);
 }
 
 double log_mills_ratio(double t) {
@@ -106,8 +108,8 @@ double normal_wedge(double h, double slope) {
 void log_normal_cdf_derivatives(double x, double out[5]) {
   // With r = phi / Phi, d = r + x:  f' = r,  f'' = -r d,  d' = 1 - r d,
   // f''' = r (d^2 - d'),  f'''' = r (3 d d' - d^3 - f''').
-  out[0] = log_normal_cdf(x);
   if (!(x <= -tail_start)) {
+    out[0] = log_normal_cdf(x);
     const double r = std::exp(-0.5 * x * x - log_sqrt_2pi - out[0]);
     if (r == 0.0) {
       out[1] = out[2] = out[3] = out[4] = 0.0;
@@ -123,6 +125,7 @@ void log_normal_cdf_derivatives(double x, double out[5]) {
   // d -> 1 / t: the differences are taken by hand, 1 - r d = d (e - d) and d^2 - d' = d (2 d - e).
   const Hazard hazard = hazard_excess(-x);
   const double d = hazard.d, r = d - x;
+  out[0] = log_tail(x, d);
   out[1] = r;
   out[2] = -r * d;
   out[3] = r * d * hazard.gap;

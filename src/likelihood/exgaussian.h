@@ -53,7 +53,7 @@ class ExGaussian final : public IdentityLink {
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const Point at(*this, datum.y - eta);
-    out[0] = at.u > 0.0 ? 0.5 * ratio() * ratio() - at.r / beta_ - std::log(beta_) + at.f[0] : log_density(datum, &eta);
+    out[0] = at.log_density(*this);
     out[1] = at.u > 0.0 ? 1.0 / beta_ - at.f[1] / sigma_ : (at.r / sigma_ - at.excess()) / sigma_;
     out[2] = at.f[2] / (sigma_ * sigma_);
     out[3] = -at.f[3] / (sigma_ * sigma_ * sigma_);
@@ -130,6 +130,12 @@ class ExGaussian final : public IdentityLink {
     }
     /// phi(u) / Phi(u) + u
     double excess() const { return -f[2] / f[1]; }
+    // Where u < 0 the log of Phi(u) / phi(u) takes the place of log Phi(u), whose size cancels.
+    double log_density(const ExGaussian& of) const {
+      const double z = r / of.sigma_;
+      return (u > 0.0 ? 0.5 * of.ratio() * of.ratio() - r / of.beta_ + f[0] : -0.5 * z * z - log_sqrt_2pi - std::log(f[1])) -
+             std::log(of.beta_);
+    }
     double r, u, f[5];
   };
   static constexpr double most_ratio = 100.0;
