@@ -194,7 +194,7 @@ separation <- function(fit) {
   model <- fit$model
   used <- model$weights > 0
   counts <- link_has(fit$family, "rates")
-  right <- if (counts) FALSE else if (has_classes(fit)) {
+  right <- if (counts) rep(FALSE, length(used)) else if (has_classes(fit)) {
     # counts of classes are separated where all of a row are in one
     q <- fit$posterior
     prob <- independent_classes(model$likelihood, fit, q$mean, q$variance, FALSE)$probability

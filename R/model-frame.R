@@ -64,13 +64,18 @@ model_frame <- function(terms, data, args, na.action) {
   call <- as.call(c(
     quote(stats::model.frame), list(formula = terms, data = data, na.action = quote(stats::na.pass)), args
   ))
-  frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
+  failed <- function(e) {
     if (inherits(e, "galvi_error")) stop(e)
     message <- conditionMessage(e)
     what <- if (length(unknown_function(message))) "formula" else "data"
     if (what == "data") check_expressions(terms, data, message)
     stop_galvi(what, unreadable(message, "data", data))
-  })
+  }
+  # arithmetic with factors warns, and is NA in all rows
+  frame <- withCallingHandlers(
+    tryCatch(eval(call, environment(terms)), error = failed),
+    warning = function(w) if (head_name(conditionCall(w)) == "Ops.factor") failed(w)
+  )
   check_shapes(frame)
   check_magnitudes(frame)
   # a missing one leaves no row out

@@ -123,6 +123,7 @@ normal_mixture_quantile <- function(mean, sd, weight, p) {
   z <- stats::qnorm(p)
   ends <- mean + sd * z
   if (ncol(mean) == 1L) return(ends[, 1L])
+  if (!nrow(mean)) return(numeric())
   if (!is.matrix(weight)) weight <- matrix(weight, nrow(mean), ncol(mean), byrow = TRUE)
   rising_root(
     function(x, at) {

@@ -163,8 +163,8 @@ Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, co
   return out;
 }
 
-/// The mixture over the points of an integration, the mode first.
-void integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, FitResult& out) {
+/// The mixture over the points of an integration, the mode first; false where the mode proves to be none.
+bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, FitResult& out) {
   const Posterior& q = mode.fit.inference.posterior;
   const Start start = q.visit(Overloaded{[](const SitePosterior& own) { return Start(own.sites); },
                                          [](const SumsPosterior& own) { return Start(own.sites.q); }});
@@ -192,6 +192,9 @@ void integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   const Cost cost = model.context().cost;
   integrate(posterior, plan.integrate, mode.fit.objective, fall);
   model.context().cost = cost;
+  // points lie by the curvature at the mode, which says nothing of a place so much higher
+  constexpr double most_above = 20;
+  if (posterior.log_density.maxCoeff() > mode.fit.objective + most_above) return false;
   for (std::size_t i = 0; i < states.size(); ++i) {
     states[i].weight = posterior.weight[i];
     out.converged = out.converged && has_converged(states[i].fit);
@@ -199,6 +202,7 @@ void integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   out.states = std::move(states);
   out.hyper_posterior = std::move(posterior);
   out.uncertainty.method = Uncertainty::states;
+  return true;
 }
 
 /// Is a mixture of states over so many hyperparameters worth its time and memory?
@@ -356,7 +360,10 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   out.hyper_posterior = mode.posterior;
   const bool known = parameters == 0 || mode.posterior;
   Uncertainty& told = out.uncertainty;
-  if (!plan.integrate.empty() && mode.posterior) integrate(model, table, plan, mode, out);
+  if (!plan.integrate.empty() && mode.posterior && !integrate(model, table, plan, mode, out))
+    throw std::domain_error(
+        "the posterior of the hyperparameters has no end that a grid finds, as their density is far higher elsewhere than "
+        "at the mode: give them and the coefficients priors, as the argument `prior`, or use hyper = \"optimise\"");
   if (points && known) {
     model.update(table.values());
     told.points_found = points_from(*unknowns, table, plan, mode);
@@ -372,7 +379,8 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   if (states && mode.posterior && told.method == Uncertainty::factorised) {
     Plan with_states = plan;
     with_states.integrate = "auto";
-    integrate(model, table, with_states, mode, out);
+    if (!integrate(model, table, with_states, mode, out))
+      told.refused = "the density of the hyperparameters is far higher elsewhere than at the mode that was found";
   }
   model.update(out.fit.hyper);
 }
