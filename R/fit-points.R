@@ -393,7 +393,7 @@ new_effects <- function(part, hyper, count) {
   root <- covariance_root(S)
   out <- matrix(0, nrow(part$group), count)
   for (group in groups) {
-    u <- root %*% matrix(stats::rnorm(ncol(root) * count), ncol(root))
+    u <- root %*% matrix(stats::rnorm(ncol(root) * count), ncol(root), count)
     for (h in seq_len(ncol(part$group))) {
       own <- which(part$group[, h] == group)
       out[own, ] <- out[own, ] + part$weight[own, h] * u[match(part$effect[own, h], effects), , drop = FALSE]

@@ -18,11 +18,28 @@ kept_design <- function(fit) {
     model[c("y", "size", "weights")], list(
       # thresholds at zero have moved the level into the offset
       offset = model$offset - or_else(kept$level, 0), levels = kept$response$levels, latents = kept$response$latents,
-      parts = parts, args = args, censoring = model$censoring, counts = model$counts, shares = model$shares,
+      parts = with_meshes(parts, kept), args = args, censoring = model$censoring, counts = model$counts, shares = model$shares,
       known = model$known, truncated = isTRUE(model$likelihood$truncated),
       survival = kept$response$survival
     )
   ))
+}
+
+# Parsed formulas whose terms have the meshes of a fit, which contain all rows that may be predicted.
+with_meshes <- function(parts, kept) {
+  of_specs <- function(specs, fitted) {
+    labels <- vapply(fitted, `[[`, "", "label")
+    lapply(specs, function(spec) of_spec(spec, fitted[[match(spec$label, labels)]]))
+  }
+  of_spec <- function(spec, fitted) {
+    if (inherits(spec, "product_term")) spec$fields <- Map(of_spec, spec$fields, fitted$fields[names(spec$fields)])
+    if (inherits(spec, "spde_term")) spec$mesh <- fitted$mesh
+    spec
+  }
+  parts$specs <- of_specs(parts$specs, kept$specs)
+  parts$others <- Map(function(own, other) replace(own, "specs", list(of_specs(own$specs, other$specs))), parts$others,
+    kept$others[names(parts$others)])
+  parts
 }
 
 #' Some rows of a design. Levels that these rows do not have are dropped, but for those of the response and of variables

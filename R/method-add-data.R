@@ -56,8 +56,11 @@ add_data <- function(fit, newdata, inducing = NULL, method = "auto", control = f
   method <- check_method(method)
   verbose <- check_flag(verbose, "verbose")
   control <- without_cluster(as_control(check_evaluates(control, "control")))
-  if (!is.null(fit$design$stages)) {
-    stop_galvi("argument", "add_data() is not available with cs(): fit all rows together by update(fit, data = ).")
+  pieces <- if (!is.null(fit$design$stages)) "cs()" else if (!is.null(fit$design$intervals)) "cox()"
+  if (!is.null(pieces)) {
+    stop_galvi("argument", sprintf(
+      "add_data() is not available with %s: fit all rows together by update(fit, data = ).", pieces
+    ))
   }
   check_remembers(fit)
   check_one_set(fit, "add_data()")

@@ -286,7 +286,7 @@ full_covariance <- function(fit) {
   if (length(states) > 1L) {
     values <- do.call(rbind, lapply(states, function(state) state$posterior$hyper))
     theta <- unconstrained_hyper(hyper, reported_hyper(fit$model, values))[, learned, drop = FALSE]
-    means <- Map(c, by_state(fit, coefficient_means), split(theta, row(theta)))
+    means <- Map(function(beta, s) c(beta, theta[s, ]), by_state(fit, coefficient_means), seq_along(states))
     V[] <- mixture_covariance(means, by_state(fit, function(view) {
       own <- V
       own[seq_len(q), seq_len(q)] <- vcov.galvi(view)

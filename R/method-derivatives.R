@@ -258,7 +258,7 @@ simultaneous_crit <- function(V, level, draws = 10000L) {
   used <- se > 0
   if (!any(used)) return(stats::qnorm(tails(level)[2L]))
   root <- covariance_root(V[used, used, drop = FALSE]) / se[used]
-  largest <- with_seed(1, apply(abs(root %*% matrix(stats::rnorm(ncol(root) * draws), ncol(root))), 2L, max))
+  largest <- with_seed(1, apply(abs(root %*% matrix(stats::rnorm(ncol(root) * draws), ncol(root), draws)), 2L, max))
   stats::quantile(largest, level, names = FALSE)
 }
 

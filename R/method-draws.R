@@ -155,7 +155,7 @@ draw_parameters <- function(x, ndraws, names) {
     view <- at_state(x, states[[s]])
     at <- which(plan$state == s)
     root <- covariance_root(vcov.galvi(view))
-    noise <- matrix(stats::rnorm(ncol(root) * length(at)), ncol(root))
+    noise <- matrix(stats::rnorm(ncol(root) * length(at)), ncol(root), length(at))
     coefficients[at, ] <- t(coefficient_means(view) + root %*% noise)
   }
   # thresholds were moved by the mean of centre'beta (R/term-fixed-coding.R): in a draw it is that draw's

@@ -306,7 +306,7 @@ coupled_draws <- function(fit, rows, count) {
   W <- all_columns(rows)
   root <- covariance_root(fit$posterior$coupled)
   mean <- unlist(lapply(fit$posterior$latent, `[[`, "mean"))
-  drawn <- mean + root %*% matrix(stats::rnorm(ncol(root) * count), ncol(root))
+  drawn <- mean + root %*% matrix(stats::rnorm(ncol(root) * count), ncol(root), count)
   lapply(seq_len(n_latents(fit)), function(k) W %*% drawn[(k - 1L) * ncol(W) + seq_len(ncol(W)), , drop = FALSE])
 }
 

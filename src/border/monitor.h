@@ -45,6 +45,7 @@ class RMonitor final : public Monitor {
     if (!generator_) generator_.emplace();
   }
 
+  const Listening listening_{*this};
   std::optional<Rcpp::RNGScope> generator_;
   SEXP report_;  // kept alive by the caller's argument for the length of the call
   Clock::time_point next_poll_, end_;

@@ -3,6 +3,7 @@
 #include "numeric/backend_blas.cpp"
 #include "numeric/backend_eigen.cpp"
 #include "numeric/blas_threads.cpp"
+#include "numeric/context.cpp"
 #include "numeric/correlations.cpp"
 #include "numeric/dense.cpp"
 #include "numeric/even_points.cpp"

@@ -11,6 +11,7 @@
 #include "expectation/quadrature.h"
 #include "expectation/row_scratch.h"
 #include "likelihood/distributional.h"
+#include "numeric/context.h"
 #include "quadrature/derivative_rule.h"
 #include "quadrature/gaussian_rule.h"
 
@@ -201,6 +202,7 @@ void add_by_values(Workspace& space, Value value_at, Index o, Index K, int order
 
 void Nested::evaluate_part(const Likelihood& part, const Datum& datum, const double* mean, const double* variance,
                            int order, RowExpectation& out) const {
+  poll_within_row();
   if (part.latents() == 1)
     exact_of_one(part).evaluate_row(part, datum, mean, variance, order, out);
   else
@@ -263,6 +265,7 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
 
 void Nested::add_part_gradient(const Likelihood& part, const Datum& datum, const double* mean, const double* variance,
                                double weight, VectorRef gradient) const {
+  poll_within_row();
   if (!part.has_hyper()) return;
   const ByRow& expectation = part.latents() == 1 ? exact_of_one(part) : *this;
   expectation.add_row_gradient(part, datum, mean, variance, weight, gradient);

@@ -362,7 +362,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   Uncertainty& told = out.uncertainty;
   if (!plan.integrate.empty() && mode.posterior && !integrate(model, table, plan, mode, out))
     throw std::domain_error(
-        "the posterior of the hyperparameters has no end that a grid finds, as their density is far higher elsewhere than "
+        "the posterior of the hyperparameters has no end that was found, as their density is far higher elsewhere than "
         "at the mode: give them and the coefficients priors, as the argument `prior`, or use hyper = \"optimise\"");
   if (points && known) {
     model.update(table.values());

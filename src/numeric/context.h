@@ -43,6 +43,21 @@ class Monitor {
   virtual double normal() = 0;
 };
 
+/// While it lives, poll_within_row() polls `monitor` on the thread that made it.
+class Listening {
+ public:
+  explicit Listening(Monitor& monitor);
+  ~Listening();
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  Monitor* before_;
+};
+/// For what is computed of a row, which knows no monitor and may be integrals of integrals. Other threads than that of
+/// the monitor do nothing.
+void poll_within_row();
+
 /// While it lives, the computation must end in time.
 class TimeLimit {
  public:

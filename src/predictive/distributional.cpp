@@ -7,6 +7,7 @@
 #include "function/normal.h"
 #include "likelihood/binomial_logit.h"
 #include "likelihood/custom_several.h"
+#include "numeric/context.h"
 #include "predictive/predictive.h"
 #include "quadrature/gaussian_rule.h"
 #include "quadrature/log_integral.h"
@@ -90,6 +91,7 @@ std::optional<double> log_sum_over_last(const Integrand& h, double mean, double 
 template <class LogQuantity>
 double log_mean_over_last(const PredictedParameter& likelihood, const Datum& datum, const double* mean,
                           const double* variance, LogQuantity log_quantity) {
+  poll_within_row();
   const double m = mean[likelihood.last()], v = variance[likelihood.last()];
   if (v == 0.0) return log_quantity(*likelihood.given(m));
   const double sd = std::sqrt(v), best = likelihood.last_of(datum, mean[0], variance[0]);
@@ -106,6 +108,7 @@ double log_mean_over_last(const PredictedParameter& likelihood, const Datum& dat
 /// nodes.
 std::optional<Tails> plain_tails(const PredictedParameter& likelihood, const Datum& datum, const double* mean,
                                  const double* variance) {
+  poll_within_row();
   constexpr double reach = 6.8, most_nodes = 200;
   const double m = mean[likelihood.last()], v = variance[likelihood.last()], sd = std::sqrt(v);
   const double step = trapezium_step(v, likelihood.width(mean));

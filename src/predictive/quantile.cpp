@@ -11,6 +11,7 @@
 #include "function/normal.h"
 #include "likelihood/custom_several.h"
 #include "likelihood/distributional.h"
+#include "numeric/context.h"
 #include "predictive/predictive.h"
 
 namespace galvi {
@@ -105,6 +106,7 @@ class QuantileSearch {
   /// Moves an end of the bracket to y; false where y is outside the bracket or the bracket is narrow enough.
   bool take(double y) {
     if (!(y > low_ && y < high_)) return false;
+    poll_within_row();
     const double value = excess(y);
     if (!discrete_ && std::fabs(value) <= close) {
       low_ = high_ = y;

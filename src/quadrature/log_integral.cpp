@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "function/normal.h"
+#include "numeric/context.h"
 
 namespace galvi {
 namespace {
@@ -228,6 +229,7 @@ void LogIntegral::integrate(const LogIntegrand& h, const Peak& peak) {
   Moments rough, sum;
   for (std::size_t i = 0; i + 1 < breaks_.size(); ++i) {
     if (!(breaks_[i + 1] > breaks_[i])) continue;
+    poll_within_row();
     open.push_back(make_panel(h, peak, breaks_[i], breaks_[i + 1] - breaks_[i]));
     rough += open.back().fine;
   }
@@ -235,6 +237,7 @@ void LogIntegral::integrate(const LogIntegrand& h, const Peak& peak) {
   const double allowed = (allowed_change + rounding) * rough.mass;
   const double unit = std::sqrt(rough.second / rough.mass);
   while (!open.empty()) {
+    poll_within_row();
     const Panel panel = open.back();
     open.pop_back();
     const Moments &fine = panel.fine, &coarse = panel.rough;

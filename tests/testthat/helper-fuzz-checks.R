@@ -1,8 +1,8 @@
 # The fuzzer's check of one model, which ends with an outcome. The methods that users call on a fit must return finite
 # numbers (fuzz_questions), and some of the invariants of all fits are checked (fuzz_invariants).
 
-# What the user's own functions warn of in the models (helper-fuzz-recipes.R)
-fuzz_words <- c("unsteady", "loud")
+# What the user's own functions warn of in the models (helper-fuzz-recipes.R), and those of other packages
+fuzz_words <- c("unsteady", "loud", "Stop time must be > start time, NA created")
 
 # From the worst to the best; the first are failures.
 fuzz_outcomes <- c("crash", "hang", "slow", "unclear error", "late error", "not finite", "broken invariant",

@@ -17,3 +17,8 @@ test_that("sleepstudy is as documented", {
   expect_setequal(sleepstudy$Days, 0:9)
   expect_false(anyNA(sleepstudy))
 })
+
+test_that("arithmetic with factors is an error, and not a response that is missing in all rows", {
+  expect_error(galvi((Reaction | Subject) ~ Days, sleepstudy), "not meaningful for factors", class = "galvi_error_data")
+  expect_error(galvi(Reaction ~ I(Subject + 1), sleepstudy), "not meaningful for factors", class = "galvi_error_data")
+})

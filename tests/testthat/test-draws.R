@@ -207,3 +207,12 @@ test_that("points are drawn as often as their weights say, to one draw", {
   weight <- c(0.5, 0, 0.001, 0.3, 0.199)
   for (n in c(10, 1000)) expect_lte(max(abs(tabulate(drawn_points(weight, n), 5) - n * weight)), 1)
 })
+
+test_that("coefficients that are known are drawn as such", {
+  skip_if_not_installed("posterior")
+  # the level of two classes is that of their threshold
+  fit <- galvi(y ~ 1, data.frame(y = rep(0:1, c(4, 6))), "sratio")
+  expect_identical(c(coef(fit), vcov(fit)), c("(Intercept)" = 0, 0))
+  draws <- posterior::as_draws_matrix(posterior::as_draws(fit, ndraws = 3))
+  expect_identical(as.vector(draws[, "(Intercept)"]), c(0, 0, 0))
+})

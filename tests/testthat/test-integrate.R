@@ -290,3 +290,12 @@ test_that("too many hyperparameters are refused with what to do, and weak priors
   fit <- mixed_fit()
   expect_true("iid(g).sd" %in% names(fit$prior))
 })
+
+test_that("a posterior of hyperparameters without an end is an error", {
+  # of volatilities: zeros are the more likely the larger the variance of log volatilities is, without a limit
+  d <- data.frame(x = c(0.74, 0.49, 0.35, 0.30, 0.42, 0.30, 0.51, 0.68, 0.57, 0.63), y = c(6, 0, 3, 0, 1, 0, 1, 1, 2, 1))
+  expect_error(
+    galvi(y ~ gp(x), d, "stochastic_volatility", hyper = "integrate", control = galvi_control(hyper_design = "grid")),
+    "density is far higher elsewhere", class = "galvi_error_numeric"
+  )
+})

@@ -193,3 +193,13 @@ test_that("loo_compare() and stacking take the results", {
     class = "galvi_error_argument")
   expect_error(loo_model_weights(list(fits$line, 3)), "not 3", class = "galvi_error_argument")
 })
+
+test_that("the default mesh of spde() stays that of the fit, which contains the rows left out", {
+  set.seed(3)
+  d <- data.frame(x = c(0, runif(28), 40), y = c(0, runif(28), 40))
+  d$z <- rnorm(30)
+  fit <- galvi(list(z ~ spde(x, y), sigma ~ spde(x, y, range = fixed(5), sd = fixed(1))), d, hyper = "fixed")
+  found <- kfold(fit, folds = rep(1:2, c(29, 1)), hyper = "fixed", save_fits = TRUE)
+  expect_true(all(is.finite(elpd(found))))
+  expect_identical(found$fits[[1, "fit"]]$mesh, fit$mesh)
+})

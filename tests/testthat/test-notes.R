@@ -53,6 +53,9 @@ test_that("what the default prior decides is, and what a typed one does is in su
   d <- data.frame(y = c(3, 5, 2, 4, 0, 0, 0), g = rep(c("a", "b"), c(4, 3)))
   got <- noted(galvi(y ~ g, d, poisson()), "separation")
   expect_equal(got$note$coefficients, "gb")
+  # whatever the weight of the first row
+  seen <- transform(d, w = c(0, 1, 1, 1, 1, 1, 1))
+  expect_equal(noted(galvi(y ~ g, seen, poisson(), weights = w), "separation")$note$coefficients, "gb")
   typed <- galvi(mpg ~ wt, mtcars, prior = normal(0, 1))
   expect_equal(typed$notes[[1L]]$what, "typed_prior")
   expect_output(print(summary(typed)), "priors that you gave move")

@@ -467,3 +467,11 @@ test_that("points where the response has no distribution have no weight", {
   expect_identical(fit$convergence$uncertainty$method, "points")
   expect_true(all(is.finite(c(coef(fit), vcov(fit), fit$hyper$upr))))
 })
+
+test_that("mixtures of states have limits and covariances where coefficients or parameters are none", {
+  expect_no_warning(limits <- normal_mixture_quantile(matrix(0, 0, 3), matrix(1, 0, 3), rep(1 / 3, 3), 0.9))
+  expect_identical(limits, numeric())
+  sets <- list(cars, transform(cars, speed = rev(speed)))
+  fit <- galvi(I(dist > 40) ~ speed, sets, binomial(), hyper = "fixed")
+  expect_identical(vcov(fit, full = TRUE), vcov(fit))
+})
