@@ -75,7 +75,11 @@ class QuantileSearch {
   /// `guess`: where the search starts; `noise`: the error of the guess.
   double operator()(double guess, double noise) {
     double t = coordinate_.of(guess), stride = 0.5 * (coordinate_.of(guess + noise) - t);
-    if (!(stride > 0.0 && stride < infinity)) stride = 0.5;
+    // a noise that rounding loses leaves a few doubles to choose from
+    if (!discrete_ && std::isfinite(t) && std::isfinite(stride))
+      stride = std::max(stride, 0.5 * rounding * std::max(1.0, std::fabs(t)));
+    else if (!(stride > 0.0 && stride < infinity))
+      stride = 0.5;
     // Moves outwards until both ends of the bracket have moved.
     bool inside = take(at(t));
     for (const int side = side_; inside && side_ == side; stride *= 2.0)
