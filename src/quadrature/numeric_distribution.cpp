@@ -83,7 +83,7 @@ GridPeak find_peak(const VectorFunction& function, double centre) {
 
 std::optional<GridPeak> find_peak_if_any(const VectorFunction& function, double centre) {
   std::vector<double> grid{0.0};
-  for (double power = -3.0; power <= 12.0; power += 0.125) {
+  for (double power = -3.0; power <= 8.0; power += 0.125) {
     grid.push_back(std::pow(10.0, power));
     grid.push_back(-grid.back());
   }
