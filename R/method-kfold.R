@@ -12,6 +12,7 @@
 #' With `hyper = "refit"` hyperparameters are learned again, from where they are in `x`. `"fixed"` keeps them; only the
 #' posterior is computed again, which is faster and leaves a little of each row's information in its own prediction.
 #' [loo()][loo.galvi] needs no refits: `loo(fit, group = )` leaves out groups.
+#' The default mesh of [spde()] stays that of `x`.
 #'
 #' If only rows of one fold inform a coefficient, as that of a level that no other fold has, there is no prediction of
 #' the rows that it concerns. They and the sums are NA, with a warning that names the coefficients. A coefficient with a

@@ -192,7 +192,7 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   const Cost cost = model.context().cost;
   integrate(posterior, plan.integrate, mode.fit.objective, fall);
   model.context().cost = cost;
-  // points lie by the curvature at the mode, which says nothing of a place so much higher
+  // points lie by the curvature at the mode, which is that of no place so much higher
   constexpr double most_above = 20;
   if (posterior.log_density.maxCoeff() > mode.fit.objective + most_above) return false;
   for (std::size_t i = 0; i < states.size(); ++i) {
