@@ -32,9 +32,8 @@
 #'   make it tighter.
 #' @param chunk_rows Number of rows that are read at a time from data that are not in memory: `"auto"` or a positive
 #'   whole number. The results do not depend on it.
-#' @param threads Number of threads for loops over the rows, a positive whole number. The results do not depend on it.
-#'   Within these loops R's BLAS uses one thread, if it is OpenBLAS, MKL or BLIS; large factorisations use as many as
-#'   the BLAS is set to.
+#' @param threads Number of threads, a positive whole number. The results do not depend on it. R's BLAS uses one thread
+#'   meanwhile, if it is OpenBLAS, MKL or BLIS; others are left alone.
 #' @param backend Linear algebra: `"blas"` (the BLAS and LAPACK that R uses), `"eigen"`, or `"auto"`, which times both
 #'   at first use in a session and takes the faster one.
 #' @param keep_factor If TRUE, the fit keeps the N x N factor of a full [gp()] with N rows. Predictions with standard

@@ -7,6 +7,7 @@
 #include "border/prior_rows.h"
 #include "global/row_source.h"
 #include "numeric/backend.h"
+#include "numeric/blas_threads.h"
 #include "numeric/dense.h"
 
 using namespace galvi;
@@ -17,6 +18,7 @@ using namespace galvi;
 Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control) {
   RMonitor monitor(R_NilValue);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
+  const OneBlasThread one;
   LatentGaussianModel core = model_from_list(context, model);
   core.update(hyper_from_list(model).values());
   const auto q = core.at_sites(sites_from_list(sites), 1);

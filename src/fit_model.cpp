@@ -11,6 +11,7 @@
 #include "fit/fit.h"
 #include "fit/integrate.h"
 #include "numeric/backend.h"
+#include "numeric/blas_threads.h"
 #include "numeric/even_points.h"
 
 namespace {
@@ -56,6 +57,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
                      SEXP keep = R_NilValue) {
   RMonitor monitor(report, has(control, "max_seconds") ? get<double>(control, "max_seconds") : R_PosInf);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
+  const OneBlasThread one;
   LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   HyperTable table = hyper_from_list(model);
   core.update(table.values());

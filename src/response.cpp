@@ -9,6 +9,7 @@
 #include "border/monitor.h"
 #include "likelihood/custom.h"
 #include "numeric/backend.h"
+#include "numeric/blas_threads.h"
 #include "predictive/monotone_mixture.h"
 #include "predictive/predictive.h"
 #include "quadrature/class_nodes.h"
@@ -192,6 +193,7 @@ Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, R
                                    int threads) {
   galvi::RMonitor monitor(R_NilValue);
   galvi::Context context{galvi::backend("auto"), monitor, threads};
+  const galvi::OneBlasThread one;
   const auto likelihood =
       galvi::likelihood_at(galvi::get<Rcpp::List>(model, "likelihood"), galvi::hyper_from_list(model).values());
   const auto expectation = galvi::expectation_from_list(model, *likelihood);

@@ -6,6 +6,7 @@
 #include "border/monitor.h"
 #include "border/prior_rows.h"
 #include "numeric/backend.h"
+#include "numeric/blas_threads.h"
 #include "prior/field.h"
 
 using namespace galvi;
@@ -16,6 +17,7 @@ using namespace galvi;
 Rcpp::NumericMatrix prior_variances(Rcpp::List model, int threads) {
   RMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, threads};
+  const OneBlasThread one;
   const Vector hyper = hyper_from_list(model).values();
   const auto designs = designs_from_list(model);
   const Matrix offset = get_matrix(model, "offset");

@@ -11,7 +11,7 @@ namespace galvi {
 
 /// Level-3 primitives on blocks; dense.h builds the factorisations from them.
 /// L is lower triangular and square, op(L) is L or L'; symmetric results are written in the lower triangle
-/// only, and what lies above a diagonal is never read.
+/// only, and what lies above a diagonal is never read. All functions may be called on several threads at once.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -20,10 +20,6 @@ class Backend {
   /// The largest triangle that the functions below (all but `multiply` and `rank_k`) handle at full speed;
   /// larger ones should be split into products first.
   virtual Index leaf() const = 0;
-
-  /// True if a call may use several threads by itself. All functions may be called on several threads at
-  /// once.
-  virtual bool threads_itself() const = 0;
 
   /// C <- beta C + alpha op(A) op(B); beta = 0 overwrites C, whatever it contains.
   virtual void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,

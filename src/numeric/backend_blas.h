@@ -10,7 +10,6 @@ class BlasBackend final : public Backend {
   std::string name() const override { return "blas"; }
   /// Small, as LAPACK's own blocking is the slower one (OpenBLAS inverts 300 x 300 at a third of the speed).
   Index leaf() const override { return 48; }
-  bool threads_itself() const override { return true; }
   void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                 const ConstMatrixRef& B, double beta, MatrixRef C) const override;
   void rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const override;

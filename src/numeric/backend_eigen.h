@@ -12,7 +12,6 @@ class EigenBackend final : public Backend {
 
   std::string name() const override { return "eigen"; }
   Index leaf() const override { return 32; }
-  bool threads_itself() const override { return false; }
   void multiply(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                 const ConstMatrixRef& B, double beta, MatrixRef C) const override;
   void rank_k(bool transpose, double alpha, const ConstMatrixRef& A, double beta, MatrixRef C) const override;

@@ -1,5 +1,6 @@
-// Loops over blocks call BLAS for small matrices, from several threads of our own. A BLAS that starts threads
-// for each of these calls makes them wait for one another: a fit can take five times as long.
+// Work is divided among threads of our own, which call BLAS for parts of matrices. A BLAS that starts threads for each of
+// these calls makes them wait for one another: on a busy machine a fit can take forty times as long, and its bits depend
+// on the number of threads.
 #pragma once
 
 namespace galvi {

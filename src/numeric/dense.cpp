@@ -45,14 +45,14 @@ ConstMatrixRef stretch(const ConstMatrixRef& A, bool rows, Index from, Index siz
   return rows ? ConstMatrixRef(A.middleRows(from, size)) : ConstMatrixRef(A.middleCols(from, size));
 }
 
-// From this many flops on, a step of a backend that does not use threads itself is divided among threads.
+// From this many flops on, a step is divided among threads.
 // (Much smaller steps lose more than they gain when the other cores are busy.)
 constexpr double kSharedStep = 1e8;
 
 // One step of `product`. How it is divided depends on the sizes alone, and so do the results.
 void product_step(Context& context, bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& A,
                   const ConstMatrixRef& B, double beta, MatrixRef C, double flops) {
-  if (flops < kSharedStep || context.backend.threads_itself()) {
+  if (flops < kSharedStep) {
     context.backend.multiply(transpose_a, transpose_b, alpha, A, B, beta, C);
     return;
   }
@@ -106,8 +106,7 @@ void rank_k(Context& context, bool transpose, double alpha, const ConstMatrixRef
   const Index n = C.rows(), k = transpose ? A.rows() : A.cols();
   if (n == 0) return;
   const double flops = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(k);
-  const double largest_step = context.backend.threads_itself() ? kStep : kSharedStep;
-  if (flops <= largest_step || std::max(n, k) == 1) {
+  if (flops <= kSharedStep || std::max(n, k) == 1) {
     context.backend.rank_k(transpose, alpha, A, beta, C);
     spend(context, flops);
     return;
