@@ -158,7 +158,7 @@ double Custom::starting_eta(const Datum& datum) const {
         const Vector l = log_densities(Vector::Constant(eta.size(), datum.y), eta);
         return Vector(l.array() - 0.5 * (1.0 + eta.array().square()).log());
       },
-      0.0);
+      0.0, datum.y);  // a location far from zero is between the grid's points
   if (!found) {
     std::ostringstream words;
     words << "`log_density` of the " << own_.functions->owner() << " is -Inf at y = " << datum.y

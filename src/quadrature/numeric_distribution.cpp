@@ -81,8 +81,9 @@ GridPeak find_peak(const VectorFunction& function, double centre) {
   return *found;
 }
 
-std::optional<GridPeak> find_peak_if_any(const VectorFunction& function, double centre) {
+std::optional<GridPeak> find_peak_if_any(const VectorFunction& function, double centre, std::optional<double> also) {
   std::vector<double> grid{0.0};
+  if (also) grid.push_back(*also - centre);
   for (double power = -3.0; power <= 8.0; power += 0.125) {
     grid.push_back(std::pow(10.0, power));
     grid.push_back(-grid.back());
@@ -97,7 +98,12 @@ std::optional<GridPeak> find_peak_if_any(const VectorFunction& function, double 
     const double fall = values[best] - std::min(values[left], values[right]), width = at[right] - at[left];
     const bool narrow = width <= 1e-14 * std::fabs(at[best]);
     if (fall <= near_peak || narrow || round == most_rounds) return GridPeak{at[best], values[best], 0.5 * width};
-    at = Vector::LinSpaced(33, at[left], at[right]);
+    // on both sides of the best point and with it: the function may be -infinity all around
+    constexpr Index half = 16;
+    Vector finer(2 * half + 1);
+    finer.head(half) = Vector::LinSpaced(half + 1, at[left], at[best]).head(half);
+    finer.tail(half + 1) = Vector::LinSpaced(half + 1, at[best], at[right]);
+    at = finer;
   }
 }
 
