@@ -306,3 +306,20 @@ test_that("means where eta varies over many units take bounded time", {
     expect_lt(took, bounded)
   }
 })
+
+test_that("a location far from zero is found, also where the density is zero around it", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(24))
+  d$y <- d$x + rnorm(24)
+  plain <- function(y, eta) log(dnorm(y, eta, 1))
+  at <- function(shift, log_density) {
+    # which warns of lost digits
+    suppressWarnings(galvi(y ~ x, transform(d, y = y + shift), custom_family("own", log_density = log_density),
+      verbose = FALSE), classes = "galvi_warning")
+  }
+  expected <- unname(sqrt(diag(vcov(at(0, function(y, eta) dnorm(y, eta, 1, log = TRUE))))))
+  for (shift in c(1e3, 7e7, 1e9)) {
+    # the rows' own digits, and the default prior's part
+    expect_equal(unname(sqrt(diag(vcov(at(shift, plain))))), expected, tolerance = 1e-3, info = shift)
+  }
+})
