@@ -313,7 +313,8 @@ limit_notes <- function(spec, fit) {
   } else if (any(correlation)) {
     q <- length(spec$own_columns)
     pairs <- correlation_pairs(q)
-    at <- match(own$parameter[correlation], names_in_sets(paste0("cor.", correlation_names(spec$own_columns)), spec)) - 1L
+    names <- names_in_sets(paste0("cor.", correlation_names(spec$own_columns)), spec)
+    at <- match(own$parameter[correlation], names) - 1L
     pair <- q * (at %/% nrow(pairs)) + pairs[at %% nrow(pairs) + 1L, , drop = FALSE]
     shown <- paste(sprintf(
       "the correlation of `%s` and `%s` is estimated as %s", spec$columns[pair[, 1L]], spec$columns[pair[, 2L]],

@@ -18,23 +18,19 @@ kept_design <- function(fit) {
     model[c("y", "size", "weights")], list(
       # thresholds at zero have moved the level into the offset
       offset = model$offset - or_else(kept$level, 0), levels = kept$response$levels, latents = kept$response$latents,
-      parts = with_meshes(parts, kept), args = args, censoring = model$censoring, counts = model$counts, shares = model$shares,
+      parts = with_kept_terms(parts, kept), args = args, censoring = model$censoring, counts = model$counts,
+      shares = model$shares,
       known = model$known, truncated = isTRUE(model$likelihood$truncated),
       survival = kept$response$survival
     )
   ))
 }
 
-# Parsed formulas whose terms have the meshes of a fit, which contain all rows that may be predicted.
-with_meshes <- function(parts, kept) {
+# Parsed formulas whose terms keep what all rows that may be predicted need of the fit.
+with_kept_terms <- function(parts, kept) {
   of_specs <- function(specs, fitted) {
     labels <- vapply(fitted, `[[`, "", "label")
-    lapply(specs, function(spec) of_spec(spec, fitted[[match(spec$label, labels)]]))
-  }
-  of_spec <- function(spec, fitted) {
-    if (inherits(spec, "product_term")) spec$fields <- Map(of_spec, spec$fields, fitted$fields[names(spec$fields)])
-    if (inherits(spec, "spde_term")) spec$mesh <- fitted$mesh
-    spec
+    lapply(specs, function(spec) keep_of_fit(spec, fitted[[match(spec$label, labels)]]))
   }
   parts$specs <- of_specs(parts$specs, kept$specs)
   parts$others <- Map(function(own, other) replace(own, "specs", list(of_specs(own$specs, other$specs))), parts$others,

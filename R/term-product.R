@@ -103,6 +103,12 @@ single_specs <- function(specs) {
   }), recursive = FALSE)
 }
 
+#' @export
+keep_of_fit.product_term <- function(spec, fitted) {
+  spec$fields <- Map(keep_of_fit, spec$fields, fitted$fields[names(spec$fields)])
+  spec
+}
+
 # ---- design ----
 
 # More pairs of nodes are a mistake, or more than any machine factorises.

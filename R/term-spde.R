@@ -84,6 +84,10 @@ finish_field.spde_term <- function(spec, env) {
   spec
 }
 
+# The mesh contains all rows that may be predicted.
+#' @export
+keep_of_fit.spde_term <- function(spec, fitted) replace(spec, "mesh", list(fitted$mesh))
+
 # Coordinates of the rows of a frame, N x 2; a quadrature scheme brings its mesh along.
 #' @export
 field_values.spde_term <- function(spec, frame) {

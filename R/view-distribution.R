@@ -128,7 +128,19 @@ response_quantiles <- function(fit, target, marginals, probs, unit = trials_of(f
   columns <- lapply(probs, function(p) {
     response_moment(fit, marginals, "quantile", size = target$size, probability = p) / unit
   })
-  matrix(as.numeric(unlist(columns)), target$n, length(probs))
+  non_decreasing(matrix(as.numeric(unlist(columns)), target$n, length(probs)), probs)
+}
+
+# Each quantile is searched for by itself: where next to no response lies they may differ by the search's rounding, and
+# be out of order.
+non_decreasing <- function(quantiles, probs) {
+  by_size <- order(probs)
+  for (k in seq_along(probs)[-1L]) {
+    before <- quantiles[, by_size[k - 1L]]
+    fallen <- which(quantiles[, by_size[k]] < before)
+    quantiles[fallen, by_size[k]] <- before[fallen]
+  }
+  quantiles
 }
 
 #' A moment, density, cdf or quantile of a new response under q(eta); `what` as predict_response() takes it

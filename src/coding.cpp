@@ -20,7 +20,7 @@ Eigen::Map<const Matrix> in_place(const Rcpp::NumericMatrix& X) { return {X.begi
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List moments_of_columns(Rcpp::NumericMatrix X, Rcpp::NumericVector weights, int threads) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("eigen"), monitor, threads};
   const ColumnMoments out = column_moments(context, in_place(X), from_r(weights));
   return Rcpp::List::create(Rcpp::_["mean"] = to_r(out.mean), Rcpp::_["second"] = to_r(out.second));
@@ -33,7 +33,7 @@ Rcpp::List moments_of_columns(Rcpp::NumericMatrix X, Rcpp::NumericVector weights
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix coded_columns(Rcpp::NumericMatrix X, Rcpp::NumericVector centre, Rcpp::NumericMatrix B,
                                  Rcpp::NumericVector level, int threads) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("eigen"), monitor, threads};
   Rcpp::NumericMatrix out(Rcpp::no_init(X.nrow(), B.ncol()));
   code_columns(context, in_place(X), from_r(centre), from_r(B), from_r(level),

@@ -7,7 +7,6 @@
 #include "border/prior_rows.h"
 #include "global/row_source.h"
 #include "numeric/backend.h"
-#include "numeric/blas_threads.h"
 #include "numeric/dense.h"
 
 using namespace galvi;
@@ -16,9 +15,8 @@ using namespace galvi;
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
-  const OneBlasThread one;
   LatentGaussianModel core = model_from_list(context, model);
   core.update(hyper_from_list(model).values());
   const auto q = core.at_sites(sites_from_list(sites), 1);
@@ -30,7 +28,7 @@ Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List contribution_of_rows(Rcpp::List model, Rcpp::List q, bool gradient) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, 1};
   LatentGaussianModel core = model_from_list(context, model, "auto");
   const Vector hyper = get_vector(q, "hyper");

@@ -39,7 +39,7 @@ Rcpp::NumericVector starting_predictor(Rcpp::List model) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List start_factors(Rcpp::List model, int t) {
   using namespace galvi;
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, 1};
   const auto likelihood =
       likelihood_at(get<Rcpp::List>(model, "likelihood"), get_vector(get<Rcpp::List>(model, "hyper"), "value"));

@@ -11,7 +11,6 @@
 #include "fit/fit.h"
 #include "fit/integrate.h"
 #include "numeric/backend.h"
-#include "numeric/blas_threads.h"
 #include "numeric/even_points.h"
 
 namespace {
@@ -55,9 +54,8 @@ std::optional<Start> start_from_list(const LatentGaussianModel& core, const Rcpp
 Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rcpp::List control,
                      Rcpp::Nullable<Rcpp::List> start = R_NilValue, SEXP report = R_NilValue,
                      SEXP keep = R_NilValue) {
-  RMonitor monitor(report, has(control, "max_seconds") ? get<double>(control, "max_seconds") : R_PosInf);
+  CallMonitor monitor(report, has(control, "max_seconds") ? get<double>(control, "max_seconds") : R_PosInf);
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
-  const OneBlasThread one;
   LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   HyperTable table = hyper_from_list(model);
   core.update(table.values());
@@ -152,7 +150,7 @@ std::string galvi_backend(std::string name = "auto") { return galvi::backend(nam
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 std::string chosen_method(Rcpp::List model, std::string method) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, 1};
   LatentGaussianModel core = model_from_list(context, model, automatic_expectation(method));
   core.update(hyper_from_list(model).values());
@@ -163,7 +161,7 @@ std::string chosen_method(Rcpp::List model, std::string method) {
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::CharacterVector inference_refusals(Rcpp::List model) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, 1};
   const Vector hyper = hyper_from_list(model).values();
   Rcpp::CharacterVector out;

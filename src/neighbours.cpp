@@ -24,7 +24,7 @@ Rcpp::IntegerMatrix numbers_to_r(const Eigen::MatrixXi& x) {
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector maxmin_order(Rcpp::NumericMatrix places) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor};
   return positions_to_r(PlaceTree(from_r(places)).maxmin_order(context));
 }
@@ -33,7 +33,7 @@ Rcpp::IntegerVector maxmin_order(Rcpp::NumericMatrix places) {
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerMatrix nearest_before(Rcpp::NumericMatrix places, int count, int threads) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, threads};
   return numbers_to_r(galvi::nearest_before(context, from_r(places), count));
 }
@@ -42,7 +42,7 @@ Rcpp::IntegerMatrix nearest_before(Rcpp::NumericMatrix places, int count, int th
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerMatrix nearest_places(Rcpp::NumericMatrix places, Rcpp::NumericMatrix x, int count, int threads) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, threads};
   return numbers_to_r(galvi::nearest_places(context, from_r(places), from_r(x), count));
 }

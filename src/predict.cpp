@@ -6,7 +6,6 @@
 #include "border/monitor.h"
 #include "border/prior_rows.h"
 #include "numeric/backend.h"
-#include "numeric/blas_threads.h"
 
 using namespace galvi;
 
@@ -119,9 +118,8 @@ class KeptPosterior {
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List rows, Rcpp::List want) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, has(want, "threads") ? get<int>(want, "threads") : 1};
-  const OneBlasThread one;
   const ConditionalRequest request{!has(want, "variance") || get<bool>(want, "variance"),
                                    has(want, "terms") && get<bool>(want, "terms"),
                                    has(want, "covariance") && get<bool>(want, "covariance")};
@@ -162,9 +160,8 @@ Rcpp::List predict_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List row
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List draw_latent(Rcpp::List model, Rcpp::List posterior, Rcpp::List rows, int count, int threads) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, threads};
-  const OneBlasThread one;
   KeptPosterior q(context, model, posterior, rows);
   Rcpp::List out(q.latents);
   q.for_latents([&](Index k, const Prior&, Solver& solver, const SolverState& state, const DesignRows& own) {

@@ -9,7 +9,6 @@
 #include "border/monitor.h"
 #include "likelihood/custom.h"
 #include "numeric/backend.h"
-#include "numeric/blas_threads.h"
 #include "predictive/monotone_mixture.h"
 #include "predictive/predictive.h"
 #include "quadrature/class_nodes.h"
@@ -109,7 +108,7 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
       throw std::invalid_argument("counts must be N x classes");
   }
   galvi::Vector m(K), v(K);
-  galvi::RMonitor monitor(R_NilValue);
+  galvi::CallMonitor monitor(R_NilValue);
   for (R_xlen_t n = 0; n < N; ++n) {
     monitor.poll();
     if (n > 0 && sets > 1 && n % part == 0) l->update(values.row(n / part).transpose());
@@ -159,7 +158,7 @@ SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::Num
     throw std::invalid_argument("mean and variance must be N x K");
   Rcpp::NumericMatrix probability(rows, static_cast<int>(C)), moment(second ? rows : 0, static_cast<int>(C));
   galvi::Vector m(K), v(K), p(C), s(C);
-  galvi::RMonitor monitor(R_NilValue);
+  galvi::CallMonitor monitor(R_NilValue);
   for (int n = 0; n < rows; ++n) {
     monitor.poll();
     if (n > 0 && sets > 1 && n % part == 0) l->update(values.row(n / part).transpose());
@@ -191,9 +190,8 @@ SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::Num
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance,
                                    int threads) {
-  galvi::RMonitor monitor(R_NilValue);
+  galvi::CallMonitor monitor(R_NilValue);
   galvi::Context context{galvi::backend("auto"), monitor, threads};
-  const galvi::OneBlasThread one;
   const auto likelihood =
       galvi::likelihood_at(galvi::get<Rcpp::List>(model, "likelihood"), galvi::hyper_from_list(model).values());
   const auto expectation = galvi::expectation_from_list(model, *likelihood);

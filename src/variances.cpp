@@ -6,7 +6,6 @@
 #include "border/monitor.h"
 #include "border/prior_rows.h"
 #include "numeric/backend.h"
-#include "numeric/blas_threads.h"
 #include "prior/field.h"
 
 using namespace galvi;
@@ -15,9 +14,8 @@ using namespace galvi;
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix prior_variances(Rcpp::List model, int threads) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, threads};
-  const OneBlasThread one;
   const Vector hyper = hyper_from_list(model).values();
   const auto designs = designs_from_list(model);
   const Matrix offset = get_matrix(model, "offset");
@@ -35,7 +33,7 @@ Rcpp::NumericMatrix prior_variances(Rcpp::List model, int threads) {
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector field_variances(Rcpp::List field) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor};
   FieldSpec spec = field_from_list(field);
   spec.hyper = {{"variance", {0}}};

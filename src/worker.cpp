@@ -38,7 +38,7 @@ struct Worker {
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector partition_bounds(Rcpp::List model, double rows) {
-  RMonitor monitor(R_NilValue);
+  CallMonitor monitor(R_NilValue);
   Context context{backend("auto"), monitor, 1};
   const LatentGaussianModel core = model_from_list(context, model, "auto");
   const Partition partition = partition_of(core, static_cast<Index>(rows));
@@ -62,6 +62,8 @@ SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, in
 // [[Rcpp::export(rng = false)]]
 Rcpp::List ask_worker(SEXP worker, Rcpp::List question) {
   Rcpp::XPtr<Worker> own(worker);
+  const Listening listening(own->monitor);
+  const OneBlasThread one;
   const auto asked = question_from_list(own->model, question);
   if (own->model.hyper() != asked->hyper) own->model.update(asked->hyper);
   TreeSum<Contribution> sum;

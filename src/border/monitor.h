@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "numeric/blas_threads.h"
 #include "numeric/context.h"
 
 namespace galvi {
@@ -14,7 +15,7 @@ namespace galvi {
 /// Listens to the user (Ctrl-C becomes an exception that unwinds the core, then an R interrupt) and reports
 /// progress. Both are rate limited by a steady clock, so calling them in inner loops is cheap. The core calls
 /// it on the main thread only: R is not thread-safe.
-class RMonitor final : public Monitor {
+class RMonitor : public Monitor {
  public:
   /// `report` is NULL (silent) or an R function(stage, iteration, elbo, gap, of). After `seconds` poll() throws
   /// OutOfTime, but only from with_limit() to without_limit().
@@ -45,13 +46,23 @@ class RMonitor final : public Monitor {
     if (!generator_) generator_.emplace();
   }
 
-  const Listening listening_{*this};
   std::optional<Rcpp::RNGScope> generator_;
   SEXP report_;  // kept alive by the caller's argument for the length of the call
   Clock::time_point next_poll_, end_;
   Clock::time_point next_report_;
   bool limited_ = false;
   std::string last_stage_;
+};
+
+/// The monitor of one call from R, and what holds meanwhile: computations of a row are heard, BLAS has one thread. Not for
+/// objects that outlive the call, which end in any order.
+class CallMonitor final : public RMonitor {
+ public:
+  using RMonitor::RMonitor;
+
+ private:
+  const Listening listening_{*this};
+  const OneBlasThread one_;
 };
 
 }  // namespace galvi

@@ -1,6 +1,6 @@
-// Work is divided among threads of our own, which call BLAS for parts of matrices. A BLAS that starts threads for each of
-// these calls makes them wait for one another: on a busy machine a fit can take forty times as long, and its bits depend
-// on the number of threads.
+// Work is divided among threads of our own, which call BLAS for parts of matrices. A BLAS that starts threads for each
+// of these calls makes them wait for one another: on a busy machine a fit can take forty times as long, and its bits
+// depend on the number of threads.
 #pragma once
 
 namespace galvi {

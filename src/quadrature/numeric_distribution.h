@@ -18,7 +18,8 @@ struct GridPeak {
 };
 GridPeak find_peak(const VectorFunction& function, double centre);
 /// The same, and at the point `also`; empty where the function is -infinity on the whole grid.
-std::optional<GridPeak> find_peak_if_any(const VectorFunction& function, double centre, std::optional<double> also = {});
+std::optional<GridPeak> find_peak_if_any(const VectorFunction& function, double centre,
+                                         std::optional<double> also = {});
 
 /// For integers: their probabilities, outwards from the mode to where they are negligible. For real numbers:
 /// Chebyshev series of the density on panels of a coordinate that is y itself, log(y - low), -log(high - y)

@@ -244,9 +244,9 @@ Distance SparseSolver::distance(const Vector& r, const Vector& d) const {
   return {flat ? infinity : 0.5 * (r.dot(apply_prior(r)) + bound(c, v)), from_mean + 0.5 * bound(v, v)};
 }
 
-// d' (C o V) d = tr(D C D V) = E z' D C D V z for random signs z, and the same with V in place of C. Both sums have about
-// as many terms of equal sign as there are rows, so that few z will do. All columns are solved for together: the factor
-// is read once.
+// d' (C o V) d = tr(D C D V) = E z' D C D V z for random signs z, and the same with V in place of C. Both sums have
+// about as many terms of equal sign as there are rows, so that few z will do. All columns are solved for together: the
+// factor is read once.
 Distance SparseSolver::estimate_distance(const Vector& r, const Vector& d) const {
   if (!estimates_distance()) return distance(r, d);
   constexpr Index probes = 2;

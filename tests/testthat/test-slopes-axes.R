@@ -155,5 +155,6 @@ test_that("a singular correlation of groups of a kind is named by its effects", 
   d <- data.frame(id = rep(1:6, each = 8), x = rnorm(48))
   d <- transform(d, f = factor(ifelse(id %% 2, "odd", "even")), y = x + rnorm(48))
   expect_message(galvi(y ~ x + (1 + x | gr(id, by = f)), d),
-    "correlation of `(Intercept):feven` and `x:feven` is estimated as -1", fixed = TRUE, class = "galvi_message_singular")
+    "correlation of `(Intercept):feven` and `x:feven` is estimated as -1", fixed = TRUE,
+    class = "galvi_message_singular")
 })
