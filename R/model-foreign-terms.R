@@ -144,17 +144,18 @@ own_gp <- function(expr) {
     value
   }
   points <- take(c("k", "m", "M", "num_inducing", "knots"))
-  take(c("c", "bs", "gr", "cmc", "iso"))
+  take(c("c", "bs", "gr", "cmc"))
+  of_each <- isFALSE(take("iso")) | isTRUE(take("ard"))  # a lengthscale of each input
   if (!is.null(points) && is.null(expr[["inducing"]])) expr$inducing <- points
   period <- take("period")
   cov <- take(c("cov", "model"))
-  nu <- take("nu")
+  nu <- take(c("nu", "smoothness"))
   size <- take(c("lengthscale", "lengthscales", "range", "rho", "ls"))
   variance <- take("variance")
   sd <- take(c("sd", "sigma", "alpha"))
   if (is.numeric(sd)) variance <- sd^2 else if (!is.null(sd)) variance <- call("^", sd, 2)
   if (is.character(expr[["by"]])) expr$by <- as.name(expr[["by"]])
-  typed <- not_null(list(lengthscale = size, variance = variance))
+  typed <- not_null(list(lengthscale = size, variance = variance, ard = if (of_each) TRUE))
   if (is.null(expr[["kernel"]]) && (!is.null(period) || !is.null(cov) || !is.null(nu) || length(typed))) {
     word <- if (!is.null(period)) "periodic" else {
       own_word <- if (is.character(cov)) foreign_kernels[cov] else NA
@@ -169,6 +170,7 @@ own_gp <- function(expr) {
     word <- if (expr[["kernel"]] %in% kernel_words()) expr[["kernel"]] else foreign_kernels[expr[["kernel"]]]
     if (!is.na(word)) expr$kernel <- as.call(list(as.name(word)))
   }
+  if (of_each && any_head(expr[["kernel"]]) %in% kernel_words()) expr$kernel$ard <- TRUE
   expr
 }
 

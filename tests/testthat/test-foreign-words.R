@@ -48,7 +48,7 @@ test_that("terms of other packages are shown as they are written here, and run",
     adjacency(1 | g), AR1(1 | t), corrMatrix(1 | g), brms::gp(x), (1 | p | g), (x | p | g),
     gp(x, k = 20, c = 5 / 4), gp(x, period = 3), gp(x, by = "f"), gp(x, kernel = rbf()), gp(x, cov = "matern15"),
     gp(x, kernel = RBF(length_scale = 2) + lin()), gp(x, lengthscale = 2, sd = 3), gp(x, kernel = matern(nu = 2.5)),
-    gp(x, kernel = "exp_quad")
+    gp(x, kernel = "exp_quad"), gp(x, z, ard = TRUE), gp(x, z, smoothness = 1.5)
   )
   # every entry of the table has an example
   expect_length(setdiff(names(foreign_terms), vapply(on_right, any_head, "")), 0L)
@@ -62,6 +62,15 @@ test_that("terms of other packages are shown as they are written here, and run",
     # nothing of the formula is lost but what is foreign
     expect_null(check_foreign_formula(advised_call(said)[[2L]]))
   }
+})
+
+test_that("a lengthscale of each input is asked for outside the kernel by others", {
+  own <- function(expr) deparse1(own_gp(expr))
+  expect_identical(own(quote(gp(x, z, ard = TRUE))), "gp(x, z, kernel = se(ard = TRUE))")
+  expect_identical(own(quote(gp(x, z, iso = FALSE, k = 9))), "gp(x, z, inducing = 9, kernel = se(ard = TRUE))")
+  expect_identical(own(quote(gp(x, z, iso = TRUE))), "gp(x, z)")
+  expect_identical(own(quote(gp(x, z, kernel = rbf(), ard = TRUE))), "gp(x, z, kernel = se(ard = TRUE))")
+  expect_identical(own(quote(gp(x, z, cov = "matern15", iso = FALSE))), "gp(x, z, kernel = matern32(ard = TRUE))")
 })
 
 test_that("a response without noise is glmmTMB's dispformula = ~ 0", {
