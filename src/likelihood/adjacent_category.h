@@ -31,9 +31,9 @@ class AdjacentSteps final : public DatumSum {
       }
     }
   }
-  /// To rounding.
+  /// Are the steps so far apart, and classes that are never probable so improbable, that the sum errs by 1e-11 or less?
   bool exact() const {
-    constexpr double apart = 37.0;
+    constexpr double apart = 26.0;
     for (std::size_t b = 0; b < steps_.size(); ++b) {
       if (b > 0 && !(steps_[b].mean() - steps_[b - 1].mean() >= apart)) return false;
       double rise = 0.0;  // minus the log weight of a class within the step, where both sides have weight 1
