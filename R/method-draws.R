@@ -65,6 +65,7 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
     draw_response(fit, target, eta) + has_classes(fit)
   }
   out <- over_draws(object, target, ndraws, draw)
+  warn_large_draws("Drawn responses are", out, "posterior_linpred()")
   if (has_classes(object)) structure(out + 1, levels = response_levels(object)) else out
 }
 
@@ -217,6 +218,15 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
   if (is.null(newdata)) with_places(simulated, object$na.action) else simulated
 }
 
+#' @param drawn Draws x rows, with the rows' names.
+#' @noRd
+warn_large_draws <- function(what, drawn, instead) {
+  if (!any(is.infinite(drawn))) return(invisible())
+  warn_too_large(what, t(drawn), list(names = colnames(drawn)), "they are Inf (or -Inf) there", sprintf(
+    "Use %s, which does not overflow, or narrower priors.", instead
+  ))
+}
+
 #' New responses in columns of a data frame
 #' @noRd
 simulated_responses <- function(object, target, nsim) {
@@ -224,12 +234,11 @@ simulated_responses <- function(object, target, nsim) {
   complete <- which(!is.na(kept))
   classes <- if (is_counts(object)) response_levels(object)
   drawn <- over_draws(object, target, nsim, draw_response, classes)
+  if (is.null(classes)) warn_large_draws("Simulated responses are", drawn, "predict(type = \"link\")")
   drawn <- lapply(seq_len(nsim), function(i) {
     if (is.null(classes)) return(unname(drawn[i, complete]))
     matrix(drawn[i, complete, ], length(complete), dimnames = list(NULL, classes))
   })
-  warn_too_large("Simulated responses are", do.call(cbind, drawn), target, "they are Inf (or -Inf) there",
-    "Use predict(type = \"link\"), which does not overflow, or narrower priors.")
   draws <- lapply(drawn, function(y) take_rows(as_response(object, target, y), kept))
   names(draws) <- paste0("sim_", seq_len(nsim))
   structure(draws, class = "data.frame", row.names = target$names)

@@ -207,7 +207,12 @@ fuzz_questions <- list(
     # those of hyperparameters are NA where nothing is known of them (?coef.galvi)
     V[rownames(V) %in% names(stats::coef(fit)), ]
   },
-  deviance = function(fit, rows) c(stats::deviance(fit), stats::residuals(fit), stats::fitted(fit)),
+  deviance = function(fit, rows) {
+    residuals <- stats::residuals(fit)
+    # a unit that lacks some of its responses has no residuals of them
+    if (inherits(fit, "galvi_wide")) residuals <- utils::head(sort(residuals, na.last = TRUE), stats::nobs(fit))
+    c(stats::deviance(fit), residuals, stats::fitted(fit))
+  },
   evidence = function(fit, rows) as.numeric(stats::logLik(fit)),
   influence = function(fit, rows) stats::cooks.distance(fit),
   augmented = function(fit, rows) generics::augment(fit)$.fitted,

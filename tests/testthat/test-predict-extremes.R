@@ -388,6 +388,11 @@ test_that("a mean that overflows is told, by the name of what does not", {
     expect_no_warning(predict(fit, data.frame(o = 500), type = "quantile"))
     expect_warning(predict(fit, data.frame(o = 500), se.fit = TRUE), "standard deviation of the mean",
                    class = "galvi_warning_numeric")
+    expect_warning(drawn <- rstantools::posterior_predict(fit, data.frame(o = c(1, NA, 800)), ndraws = 3),
+                   "Drawn responses are too large for a number in row 3", class = "galvi_warning_numeric")
+    expect_identical(colSums(is.infinite(drawn)), c(`1` = 0, `2` = 0, `3` = 3))
+    expect_warning(simulate(fit, newdata = data.frame(o = c(NA, 800))), "Simulated responses are .* in row 2",
+                   class = "galvi_warning_numeric")
   }
   # neither factor of the variance is 0 times infinity
   expect_identical(predictive("poisson", "mean_variance", -1e4, 1e3), 0)
