@@ -60,7 +60,8 @@ install(".")
 Rcpp::compileAttributes("tests/probes")
 install("tests/probes")  # here and not by tools/test.R, under whose sanitizer the compiler would be slow
 
-status <- system2(rscript, c("tools/test.R", shQuote(commandArgs(TRUE))), env = settings)
+status <- system2(rscript, c("tools/test.R", shQuote(commandArgs(TRUE))),
+                  env = c(settings, "GALVI_TESTS_SLOWER=20"))
 reports <- list.files(dirname(report), paste0("^", basename(report)), full.names = TRUE)
 for (file in reports) message(paste(readLines(file), collapse = "\n"))
 quit(status = if (length(reports)) 1 else status)

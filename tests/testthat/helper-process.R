@@ -1,5 +1,8 @@
 # Code that may hang runs in a separate R process, with a time limit.
 
+# Limits of time, in seconds, which a build with sanitizers needs many times (tools/sanitize.R).
+within_seconds <- function(seconds) seconds * as.numeric(Sys.getenv("GALVI_TESTS_SLOWER", "1"))
+
 # Runs the code, a block of expressions, in a fresh process with galvi attached. status is "result", "error",
 # "time-out" or "crash"; value the last expression's value or the error's message.
 in_process <- function(code, seconds = 20) {
@@ -15,8 +18,8 @@ in_process <- function(code, seconds = 20) {
     "interrupt = function(e) list(status = 'interrupt', value = NULL))",
     sprintf("saveRDS(outcome, %s)", deparse1(files$value))
   ), files$script)
-  run <- processx::run(file.path(R.home("bin"), "Rscript"), c("--vanilla", files$script), timeout = seconds,
-                       error_on_status = FALSE)
+  run <- processx::run(file.path(R.home("bin"), "Rscript"), c("--vanilla", files$script),
+                       timeout = within_seconds(seconds), error_on_status = FALSE)
   if (isTRUE(run$timeout)) return(list(status = "time-out", value = NULL))
   if (!file.exists(files$value)) return(list(status = "crash", value = run$stderr))
   readRDS(files$value)

@@ -246,7 +246,7 @@ test_that("densities without an integral are refused in time, with the function 
     expect_match(message, words)
     expect_match(message, "`log_density` of the custom family \"mine\".*`support =`")
   }
-  bounded <- 10  # seconds: all of them take less than one
+  bounded <- within_seconds(10)  # seconds: all of them take less than one
   expect_lt(system.time({
     refused(function(y, eta) -eta - y * exp(-eta), "real", "no integral.*does not fall off")
     refused(function(y, eta) 0 * y * eta, "real", "does not fall off")

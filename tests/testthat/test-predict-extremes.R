@@ -182,7 +182,7 @@ test_that("every family's predictions are numbers, in order and in time, at any 
     }
     expect_identical(wrong, character(), label = paste(c(case[[1]], unlist(case[[2]])), collapse = " "))
   }
-  expect_lt(slowest, 2)  # seconds a value: no sum or search is endless
+  expect_lt(slowest, within_seconds(2))  # seconds a value: no sum or search is endless
 })
 
 test_that("quantiles of counts cost no time that grows with the count", {
@@ -194,7 +194,7 @@ test_that("quantiles of counts cost no time that grows with the count", {
     })
     list(q = q, seconds = proc.time()[["elapsed"]] - start)
   })
-  expect_lt(q$seconds, 5)
+  expect_lt(q$seconds, within_seconds(5))
   # the noise of such counts hardly matters beside that of eta
   expect_equal(q$q[, 2], exp(qnorm(0.999) * c(5, 6, 7)), tolerance = 1e-6)
   for (v in c(25, 49)) {
@@ -245,7 +245,7 @@ test_that("quantiles and intervals of two linear predictors take no time, whatev
   p <- matrix(c(0.025, 0.5, 0.975), 3, 3, byrow = TRUE)
   for (name in names(found)) {
     one <- found[[name]]
-    expect_lt(one$seconds, 20, label = name)
+    expect_lt(one$seconds, within_seconds(20), label = name)
     expect_true(all(is.finite(one$joint[, c("lwr", "upr")])), label = name)
     # of sixty rows
     expect_close(one$joint[, c("lwr", "upr")], one$interval[, c("lwr", "upr")], 0.2)
@@ -447,7 +447,7 @@ test_that("predictions listen to interrupts and time limits", {
     proc.time()[["elapsed"]] - start
   })
   expect_identical(outcome$status, "result")
-  expect_lt(outcome$value, 20)
+  expect_lt(outcome$value, within_seconds(20))
 })
 
 test_that("classes whose latent values are known to very different degrees are right, in time", {
@@ -472,7 +472,7 @@ test_that("classes whose latent values are known to very different degrees are r
   wide <- classes(c(0.3, -1, 0), c(1e9, 2, 0.1), TRUE)
   expect_close(unlist(moments)[-c(1, 4)] / unlist(wide)[-c(1, 4)], 1, 1e-3)
   seconds <- system.time(classes(matrix(0, 3, 20), matrix(c(1e13, 1, 1e13), 3, 20), TRUE))[["elapsed"]]
-  expect_lt(seconds / 20, 2)
+  expect_lt(seconds / 20, within_seconds(2))
   p <- classes(c(1e3, -1e3, 0), c(0, 1e13, 1e4))
   expect_true(all(p >= 0 & p <= 1))
   expect_close(sum(p), 1, 1e-15)
