@@ -78,7 +78,7 @@ cases <- list(
     fit <- once("points", galvi(b ~ x + z, rows(500), binomial()))
     predict(fit, rows(n), type = "link", covariance = TRUE)
   }),
-  loo = list(1e5, function(n) loo::loo(once(n, quiet(b ~ x + z, rows(n), binomial()))))
+  loo = list(1e5, function(n) loo::loo(quiet(b ~ x + z, rows(n), binomial())))
 )
 
 # ---- the process with the limit ----
