@@ -34,16 +34,18 @@ void ReadRows::read(const Partition& partition, const std::function<void(const R
   Rcpp::NumericVector bounds(partition.parts() + 1);
   for (Index part = 0; part <= partition.parts(); ++part)
     bounds[part] = static_cast<double>(partition.begin(part));
-  const Rcpp::RObject next = delivered(open_(bounds));
+  const Rcpp::Function following(delivered(open_(bounds)));
   Index part = 0;
   for (;;) {
-    const Rcpp::RObject block = delivered(Rcpp::Function(next)());
+    const Rcpp::RObject block = delivered(following());
     if (block.isNULL()) break;
     const RowBlock rows = block_from_list(Rcpp::List(block), partition.begin(part));
     const Index end = rows.first + rows.size();
+    Index next = part;
+    while (next < partition.parts() && partition.begin(next) < end) ++next;
+    if (partition.begin(next) != end) throw std::invalid_argument("a block does not end where a part does");
     body(rows, part);
-    while (part < partition.parts() && partition.begin(part) < end) ++part;
-    if (partition.begin(part) != end) throw std::invalid_argument("a block does not end where a part does");
+    part = next;
   }
   if (part < partition.parts())
     throw SourceFailure("the source gave fewer rows than when it was first read: it must give the same rows each time");
