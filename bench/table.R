@@ -156,9 +156,10 @@ families <- list(
   list("count", negbinomial(), mgcv::nb()), list("positive", Gamma("log"), Gamma("log"))
 )
 smooths <- list(
-  "gp(x2)" = list("gp(x2)", "s(x2)", 1), "four gp()" = list(
-    "gp(x0) + gp(x1) + gp(x2) + gp(x3)", "s(x0) + s(x1) + s(x2) + s(x3)", 1
-  ), "gp(x1, x2)" = list("gp(x1, x2)", "s(x1, x2)", 4)
+  "gp(x2)" = list("gp(x2)", "s(x2)", 1),
+  "gp(x2), matern52 by a chain," = list("gp(x2, kernel = matern52())", "s(x2)", 1),
+  "four gp()" = list("gp(x0) + gp(x1) + gp(x2) + gp(x3)", "s(x0) + s(x1) + s(x2) + s(x3)", 1),
+  "gp(x1, x2)" = list("gp(x1, x2)", "s(x1, x2)", 4)
 )
 for (smooth in names(smooths)) for (family in families) local({
   it <- smooths[[smooth]]

@@ -132,9 +132,9 @@ class ExGaussian final : public IdentityLink {
     double excess() const { return -f[2] / f[1]; }
     // Where u < 0 the log of Phi(u) / phi(u) takes the place of log Phi(u), whose size cancels.
     double log_density(const ExGaussian& of) const {
-      const double z = r / of.sigma_, log_beta = std::log(of.beta_);
-      if (u > 0.0) return 0.5 * of.ratio() * of.ratio() - r / of.beta_ - log_beta + f[0];
-      return -0.5 * z * z - log_sqrt_2pi - std::log(f[1]) - log_beta;
+      const double z = r / of.sigma_;
+      if (u > 0.0) return 0.5 * of.ratio() * of.ratio() - r / of.beta_ - std::log(of.beta_) + f[0];
+      return -0.5 * z * z - log_sqrt_2pi - std::log(of.beta_ * f[1]);
     }
     double r, u, f[5];
   };

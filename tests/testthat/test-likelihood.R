@@ -127,7 +127,7 @@ test_that("the derivatives of log Phi keep their accuracy far on the left", {
   x <- c(-1e3, -200, -30, -9, -6, -5.9)
   ours <- probe_likelihood(likelihood_spec("binomial_probit"), numeric(), rep(1, 6), rep(1, 6), x)[, 3:6]
   reference <- do.call(cbind, reference_derivatives$binomial_probit(x))
-  expect_close(ours, reference, 1e-11)  # 44 terms of the continued fraction at -6
+  expect_close(ours, reference, 1e-11)
   # f''' = -2 / x^3 + 24 / x^5 - ..., small beside the f' = -x that it comes from
   expect_close(ours[1, 3] * 1e9, 2 - 24e-6, 1e-9)
 })
