@@ -13,7 +13,7 @@ namespace {
 
 // What a fit keeps of latent k's solver under this name; NULL where it has none.
 SEXP kept(const Rcpp::List& posterior, const char* name, Index k) {
-  return has(posterior, name) ? SEXP(Rcpp::List(posterior[name])[k]) : R_NilValue;
+  return has(posterior, name) ? SEXP(Rcpp::List(posterior[name]).at(k)) : R_NilValue;
 }
 
 // Empty where the posterior is one of sums over rows, which has no sites.
@@ -34,6 +34,16 @@ SolverState state_from_list(const Rcpp::List& posterior, Index k) {
   if (const SEXP factor = kept(posterior, "factor", k); !Rf_isNull(factor))
     state.factor = from_r(Rcpp::NumericMatrix(factor));
   return state;
+}
+
+// A posterior of another model would be read beyond its end.
+void check_state(const SolverState& state, const Prior& prior, const Solver& solver) {
+  const Index latent = state.latent_mean.size(), N = solver.rows();
+  const auto of_rows = [N](const Vector& x) { return N == 0 || x.size() == 0 || x.size() == N; };
+  if ((latent > 0 && prior.finite() && latent != prior.columns()) ||
+      (state.latent_chol.size() > 0 && (state.latent_chol.rows() != latent || state.latent_chol.cols() != latent)) ||
+      !of_rows(state.alpha) || !of_rows(state.lambda) || !of_rows(state.b))
+    throw std::invalid_argument("the posterior is not one of this model: their sizes differ");
 }
 
 // New rows are taken in blocks, so that the N x block cross covariance stays small beside the N x N factor
@@ -66,7 +76,8 @@ Rcpp::NumericVector array(Index rows, Index columns, Index slices) {
 class KeptPosterior {
  public:
   KeptPosterior(Context& context, const Rcpp::List& model, const Rcpp::List& posterior, const Rcpp::List& rows)
-      : context_(context), posterior_(posterior), predictors_(predictors_from_list(context, model)) {
+      : context_(context), posterior_(posterior), predictors_(predictors_from_list(context, model)),
+        hypers_(Rf_xlength(field(get<Rcpp::List>(model, "hyper"), "value"))) {
     for (const auto& design : rows) others_.push_back(design_from_list(design));
     const bool all_short = std::all_of(predictors_.begin(), predictors_.end(),
                                        [&](const PredictorSpec& spec) { return is_short(spec); });
@@ -85,6 +96,7 @@ class KeptPosterior {
   template <class Body>
   void for_latents(const Body& body) {
     const Vector hyper = get_vector(posterior_, "hyper");
+    if (hyper.size() != hypers_) throw std::invalid_argument("the posterior has other hyperparameters than the model");
     for (const PredictorSpec& spec : predictors_) {
       const DesignRows& own = others_[spec.design];
       check_rows(*spec.prior, own, number);
@@ -95,7 +107,9 @@ class KeptPosterior {
       for (const Index k : spec.latents) {
         auto solver = make_solver(spec.solver, context_, spec.prior, rows);
         solver->refresh();
-        body(k, *spec.prior, *solver, state_from_list(posterior_, k), own);
+        const SolverState state = state_from_list(posterior_, k);
+        check_state(state, *spec.prior, *solver);
+        body(k, *spec.prior, *solver, state, own);
       }
     }
   }
@@ -108,6 +122,7 @@ class KeptPosterior {
   Context& context_;
   const Rcpp::List posterior_;
   const std::vector<PredictorSpec> predictors_;
+  const Index hypers_;
   std::vector<DesignRows> others_;
   std::vector<std::shared_ptr<const DesignRows>> designs_;
 };

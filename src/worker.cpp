@@ -28,7 +28,9 @@ struct Worker {
         first(first) {
     model.set_observations(all);
     model.update(hyper_from_list(list).values());
-    rows.first = partition_of(model, all).begin(first);
+    const Partition partition = partition_of(model, all);
+    rows.first = partition.begin(first);
+    part_at_end(partition, first, rows.first + rows.size());
   }
 };
 

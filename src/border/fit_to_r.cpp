@@ -1,5 +1,6 @@
 #include "border/fit_to_r.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "border/list_access.h"
@@ -156,6 +157,13 @@ HyperPosterior hyper_posterior_from_list(const Rcpp::List& list) {
   out.free = positions(field(list, "free"));
   out.axes = get_matrix(list, "axes");
   out.flat = positions(field(list, "flat"));
+  const auto all_below = [](const std::vector<Index>& at, Index end) {
+    return std::all_of(at.begin(), at.end(), [end](Index i) { return i >= 0 && i < end; });
+  };
+  const auto m = out.size(), learned = out.value.size();
+  if (out.lower.size() != learned || out.upper.size() != learned || !all_below(out.free, learned) ||
+      !all_below(out.flat, m) || out.axes.rows() != m || out.axes.cols() != m)
+    throw std::invalid_argument("the posterior of the hyperparameters is damaged: its parts differ in size");
   if (!has(list, "design")) return out;
   out.design = get<std::string>(list, "design");
   out.below = get_vector(list, "below");

@@ -185,6 +185,9 @@ Data data_from_list(const Rcpp::List& model) {
     if (data.censoring.cols() != 3) throw std::invalid_argument("censoring must be N x 3");
     data.y = data.censoring.col(0);
   }
+  if (data.size.size() != data.y.size() || data.weight.size() != data.y.size())
+    throw std::invalid_argument("size and weights must have N numbers");
+  if (data.known.size() > 0 && data.known.cols() != 3) throw std::invalid_argument("known must be N x 3");
   return data;
 }
 
@@ -214,6 +217,9 @@ namespace {
 HyperTable table_from_list(const Rcpp::List& model, bool proper) {
   const Rcpp::List table = get<Rcpp::List>(model, "hyper");
   const Vector value = get_vector(table, "value");
+  for (const char* column : {"lower", "upper", "transform", "learned", "prior", "guessed", "term", "limited", "weak"})
+    if (has(table, column) && Rf_xlength(field(table, column)) != value.size())
+      throw std::invalid_argument("the columns of hyper must have the same length");
   std::vector<Hyperparameter> rows;
   if (value.size() > 0) {
     const Vector lower = get_vector(table, "lower"), upper = get_vector(table, "upper");
@@ -307,7 +313,11 @@ void check_positions(const TermSpec& spec, Index hypers) {
   };
   for (const KernelSpec& kernel : spec.kernels) check_kernel(kernel, spec.inputs);
   for (const KernelSpec& kernel : spec.knots.kernels) check_kernel(kernel, 1);
-  check_all(spec.field.hyper);
+  const std::function<void(const FieldSpec&)> check_field = [&](const FieldSpec& field) {
+    check_all(field.hyper);
+    for (const FieldSpec& factor : field.factors) check_field(factor);
+  };
+  check_field(spec.field);
   const auto check_matrix = [&](const Eigen::MatrixXi& positions, Index lowest) {
     for (Index i = 0; i < positions.size(); ++i) check(positions.data()[i], lowest, hypers);
   };
@@ -425,6 +435,8 @@ std::shared_ptr<const Remembered> remembered_from_list(Context& context, const L
 LatentGaussianModel model_from_list(Context& context, const Rcpp::List& model, const std::string& automatic) {
   auto likelihood = make_likelihood(likelihood_from_list(get<Rcpp::List>(model, "likelihood")));
   RowBlock rows{data_from_list(model), get_matrix(model, "offset"), designs_from_list(model)};
+  if (rows.data.counts.size() > 0 && rows.data.counts.cols() != likelihood->classes())
+    throw std::invalid_argument("counts must be N x classes");
   check_responses(rows.data, *likelihood, has(model, "shares") && get<bool>(model, "shares"));
   const std::vector<PriorRow> priors = prior_rows_from_list(model);
   if (!priors.empty()) add_prior_rows(priors, rows, likelihood);

@@ -82,6 +82,7 @@ DesignRows with_prior_rows(const DesignRows& design, const std::vector<PriorRow>
   for (Index i = 0; i < more; ++i) {
     if (!silent(i)) continue;
     Matrix& W = out.terms.at(priors[i].term).W;
+    if (W.rows() != n + more) throw std::invalid_argument("heavy-tailed priors need all rows in memory");
     if (W.cols() != priors[i].W.size())
       throw std::invalid_argument("the prior of a coefficient has another number of columns than its term");
     W.row(n + i) = priors[i].W.transpose();

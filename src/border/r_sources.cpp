@@ -40,10 +40,7 @@ void ReadRows::read(const Partition& partition, const std::function<void(const R
     const Rcpp::RObject block = delivered(following());
     if (block.isNULL()) break;
     const RowBlock rows = block_from_list(Rcpp::List(block), partition.begin(part));
-    const Index end = rows.first + rows.size();
-    Index next = part;
-    while (next < partition.parts() && partition.begin(next) < end) ++next;
-    if (partition.begin(next) != end) throw std::invalid_argument("a block does not end where a part does");
+    const Index next = part_at_end(partition, part, rows.first + rows.size());
     body(rows, part);
     part = next;
   }

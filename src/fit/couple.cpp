@@ -157,7 +157,7 @@ std::optional<Matrix> inverse_precision(Context& context, Matrix A) {
 /// From q, which factorises over classes, to the best coupled Gaussian. With the classes' E p and E H under the coupled
 /// q, its precision is A = own + sum_n E H_n (x) w_n w_n' and its mean is where linear - own u - sum_n E p_n (x) w_n is
 /// zero. Full steps overshoot by up to 0.7 of their length, so plain ones are shorter; Anderson acceleration learns
-/// the rest. Far from the end few points are enough. Empty where digits are lost on the way.
+/// the rest. Far from the end few points are enough. Empty where digits are lost on the way or its end is not near.
 std::optional<CoupledPosterior> best_coupled(Context& context, const Rows& rows, const GlobalPosterior& q) {
   constexpr int most_steps = 40;
   constexpr std::size_t memory = 4;
@@ -217,7 +217,8 @@ std::optional<CoupledPosterior> best_coupled(Context& context, const Rows& rows,
     out.covariance = std::move(*covariance);
     if (last) break;
   }
-  if (!out.mean.allFinite() || !inverse_covariance(context, out.covariance)) return std::nullopt;
+  if (!(before < close_by) || !out.mean.allFinite() || !inverse_covariance(context, out.covariance))
+    return std::nullopt;
   return out;
 }
 

@@ -36,6 +36,12 @@ Partition partition_of(const LatentGaussianModel& model, Index rows) {
   return {rows, columns};
 }
 
+Index part_at_end(const Partition& partition, Index first, Index end) {
+  while (first < partition.parts() && partition.begin(first) < end) ++first;
+  if (partition.begin(first) != end) throw std::invalid_argument("a block does not end where a part does");
+  return first;
+}
+
 void add_parts(const LatentGaussianModel& model, const Question& question, const Partition& partition,
                const RowBlock& rows, Index first, TreeSum<Contribution>& sum) {
   Context& context = model.context();

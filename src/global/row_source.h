@@ -52,6 +52,9 @@ class RowSource {
   std::optional<Reached> reached;
 };
 
+/// The part after the last one of a block that begins with part `first` and ends before row `end`. Throws
+/// std::invalid_argument where the block ends within a part: sums are taken of whole parts.
+Index part_at_end(const Partition& partition, Index first, Index end);
 // For a block that consists of parts first, first + 1, .. of a partition: adds their contributions to `sum`;
 // visits blocks of about `size` rows within them.
 void add_parts(const LatentGaussianModel& model, const Question& question, const Partition& partition,

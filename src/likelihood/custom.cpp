@@ -224,7 +224,9 @@ double Custom::mean_over_lattice(double mean, double variance, Function function
                last = std::floor((mean + lattice_reach * sd) / step);
   if (lattice_.size() > most_on_lattice) lattice_.clear();
   double sum = 0.0, mass = 0.0;
-  for (double multiple = first; multiple <= last; multiple += 1.0) {
+  // counted, because neighbours far from zero are one number
+  for (double i = 0.0; i <= last - first; i += 1.0) {
+    const double multiple = first + i;
     const double t = (std::ldexp(multiple, level) - mean) / sd, weight = std::exp(-0.5 * t * t);
     const NumericDistribution* given = nullptr;
     try {

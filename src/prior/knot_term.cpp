@@ -51,6 +51,7 @@ void KnotTerm::hold_basis(bool held) {
 
 void KnotTerm::check(const TermRows& rows) const {
   check_width("inputs", rows.kernel.inputs.cols(), inputs_ + 1);
+  if (!rows.kernel.inputs.allFinite()) throw std::invalid_argument("term " + label() + ": inputs must be finite");
   if (field_.levels() > 1) check_groups(rows, field_.levels());
 }
 

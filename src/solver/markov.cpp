@@ -66,6 +66,7 @@ void MarkovSolver::add_chains() {
     if (design[t].kernel.inputs != first.inputs)
       throw std::invalid_argument("Markov processes beside each other need the same input");
 
+  if (apart && (first.group.array() < 1).any()) throw std::invalid_argument("every row of a process needs a group");
   const Index chains = apart ? count_of(first.group) : 1;
   std::vector<std::vector<Node>> nodes(chains);
   for (Index n = 0; n < rows_; ++n) nodes[apart ? first.group[n] - 1 : 0].push_back({first.inputs(n, 0), n});

@@ -178,7 +178,7 @@ test_that("a learned power of tweedie() is mgcv's and glmmTMB's", {
 })
 
 test_that("compois() has an answer, not a number, where the linear predictor is none", {
-  density <- value_in_time({
+  density <- value_in_time(seconds = 60, code = {
     fit <- galvi(count ~ spray, InsectSprays, compois(fixed(20)))
     galvi:::predict_response(fit$model$likelihood, fit$posterior$hyper, 1, 1, matrix(NaN), matrix(0), "log_density", 0.5,
       NULL, NULL, NULL)
