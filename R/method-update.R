@@ -142,6 +142,22 @@ sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   family_type(object$family)$sigma(parameters)
 }
 
+# The formula with the columns that its dot stands for, which stats::update() reads as the old formula.
+without_dot <- function(fit) {
+  formula <- fit$formula
+  columns <- attr(fit$design$terms, "term.labels")[attr(fit$design$terms, "order") == 1L]
+  columns <- Filter(is.symbol, lapply(columns, str2lang))
+  if (!length(columns)) return(formula)
+  spread <- call("(", Reduce(function(a, b) call("+", a, b), columns))
+  expand <- function(expr) {
+    if (identical(expr, quote(.))) return(spread)
+    if (head_name(expr) %in% c("+", "-", "*", ":", "^", "/", "(", "%in%")) expr[-1L] <- lapply(as.list(expr)[-1L], expand)
+    expr
+  }
+  formula[[length(formula)]] <- expand(formula[[length(formula)]])
+  formula
+}
+
 #' @rdname galvi-accessors
 #' @export
 update.galvi <- function(object, formula., ..., evaluate = TRUE) {
@@ -161,7 +177,7 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
         "call galvi() anew."
       ), describe(formula.)))
     }
-    changed <- stats::update(object$formula, formula.)
+    changed <- stats::update(without_dot(object), formula.)
     others <- lapply(unname(object$design$others), `[[`, "formula")
     call$formula <- if (length(others)) as.call(c(quote(list), changed, others)) else changed
   }

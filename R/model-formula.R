@@ -212,6 +212,11 @@ expand_dot <- function(spec, columns) {
 # The terms object of the fixed effects. Dots are expanded as in lm(), without the variables of the response, terms,
 # weights, offsets and subset.
 fixed_terms <- function(pieces, data, named, env) {
+  # `. - g + (1 | g)` says what holds anyway
+  elsewhere <- c(named$response, named$elsewhere, named$terms)
+  if (list(quote(.)) %in% pieces) pieces <- Filter(function(piece) {
+    !(head_name(piece) == "-" && is.symbol(piece[[2L]]) && as.character(piece[[2L]]) %in% elsewhere)
+  }, pieces)
   rhs <- if (length(pieces)) Reduce(function(a, b) {
     if (head_name(b) == "-" && length(b) == 2L) call("-", a, b[[2L]]) else call("+", a, b)
   }, pieces, accumulate = FALSE) else 1
@@ -222,7 +227,7 @@ fixed_terms <- function(pieces, data, named, env) {
     stop_galvi("formula", "A `.` in the formula needs `data`: it stands for the columns that are not named.")
   }
   if (!uses_dot) return(stats::terms(f))
-  columns <- unnamed_columns(data, c(named$response, named$elsewhere, named$terms))
+  columns <- unnamed_columns(data, elsewhere)
   if (!length(columns)) {
     stop_galvi("formula", "The `.` stands for nothing: every column of `data` is used elsewhere.")
   }

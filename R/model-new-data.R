@@ -166,6 +166,33 @@ new_data_args <- function(design, newdata, weighted) {
   args
 }
 
+# Is a variable the same where it is computed from some of the rows? cut(x, 3) is not.
+same_values <- function(a, b) {
+  if (NROW(a) != NROW(b) || NCOL(a) != NCOL(b)) return(FALSE)
+  if (is.numeric(b)) return(isTRUE(all.equal(as.numeric(a), as.numeric(b), tolerance = 1e-6)))
+  identical(as.character(a), as.character(b))
+}
+
+#' Stops where a variable is computed from all rows at once, as I(x - mean(x)) is
+#'
+#' @param others What is wrong with that: the rows that are not in `data`.
+#' @noRd
+check_rows_alone <- function(design, data, others) {
+  data <- as_new_data(data)
+  some <- seq_len(min(7L, nrow(data) %/% 2L))
+  frame <- function(data) new_frame(design$frame_terms, data, new_data_args(design, data, TRUE), design$xlevels)
+  alone <- if (length(some)) tryCatch(suppressWarnings(frame(data[some, , drop = FALSE])), error = function(e) NULL)
+  if (is.null(alone)) return(invisible())
+  whole <- frame(data)
+  at <- setdiff(seq_along(alone), attr(design$frame_terms, "response"))
+  same <- vapply(at, function(j) same_values(alone[[j]], take_variable(whole[[j]], some)), NA)
+  if (all(same)) return(invisible())
+  stop_galvi("formula", sprintf(
+    "%s is computed from all rows at once, and %s. Make it a column of the data%s.", quote_names(names(alone)[at[!same]][1L]),
+    others, ", or write scale(x, scale = FALSE) for x - mean(x), and scale(x), whose numbers are kept"
+  ))
+}
+
 new_frame <- function(terms, newdata, args, xlevels) {
   # model.frame() cannot count rows if the formula has no variable
   if (length(attr(terms, "variables")) == 1L) {

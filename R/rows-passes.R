@@ -197,13 +197,15 @@ read_blocks <- function(stream, design, chunk_rows, skip = 0, sign = FALSE) {
 #' A chunk as a block. An error names the row that caused it.
 #' @noRd
 checked_block <- function(chunk, stream, design) {
-  tryCatch(as_block(chunk, stream, design), galvi_error = function(e) {
+  block <- tryCatch(as_block(chunk, stream, design), galvi_error = function(e) {
     at <- first_bad_row(chunk, stream, design)
     before <- attr(chunk, "before") + at - 1
     row <- structure(chunk[at, , drop = FALSE], before = before)
     message <- tryCatch(as_block(row, stream, design), galvi_error = conditionMessage)
     stop_galvi("data", in_source_row(message, row_number(before + 1)))
   })
+  if (attr(chunk, "before") == 0) check_rows_alone(design, chunk, "only some rows are read at a time")
+  block
 }
 
 # The first row that cannot be converted, found by bisection.
@@ -289,6 +291,7 @@ contribution <- function(model, q, rows = NULL, gradient = FALSE) {
   if (!is.list(list_of) || !all(c("y", "designs", "predictors") %in% names(list_of))) {
     stop_galvi("model", "`model` must be what galvi_model() returns, or a fit.")
   }
+  check_model(list_of)
   if (!is.list(q) || !all(c("hyper", "latent") %in% names(q)) || is.null(q$latent)) {
     stop_galvi("q", paste(
       "`q` must be a posterior with `hyper` and `latent`, such as fit$posterior of a model of fixed effects",

@@ -27,6 +27,7 @@ data_inputs <- function(fit, as_brms = FALSE) {
   for (j in setdiff(seq_along(variables), left_out)) {
     name <- names(variables)[j]
     used <- intersect(all.vars(computed[[j]]), names(known))
+    # others are taken as they are in the frame
     again <- is.call(variables[[j]]) && length(used) > 0L && same_values(
       tryCatch(eval(computed[[j]], lapply(known[used], take_variable, rows), env), error = function(e) NULL),
       take_variable(fit$data[[name]], rows)
@@ -39,13 +40,6 @@ data_inputs <- function(fit, as_brms = FALSE) {
     values[made[[name]]$from] <- known[made[[name]]$from]
   }
   list(values = values, made = made, env = env, as_brms = as_brms, offsets = if (as_brms) names(variables)[offsets])
-}
-
-# Variables such as cut(x, 3) are others for other rows: these are taken as they are in the frame.
-same_values <- function(a, b) {
-  if (NROW(a) != NROW(b) || NCOL(a) != NCOL(b)) return(FALSE)
-  if (is_continuous(b)) return(isTRUE(all.equal(as.numeric(a), as.numeric(b), tolerance = 1e-6)))
-  identical(as.character(a), as.character(b))
 }
 
 #' Does a variable of the data stand for levels: a factor, text, a logical, a number of two values, or one that the

@@ -165,3 +165,14 @@ test_that("what cannot be added is refused with the reason", {
   wrong(add_data(sparse, new, inducing = matrix(1:6, 3)), "one column per input", "galvi_error_argument")
   wrong(add_data(sparse, new, inducing = list("gp(z)" = line(3))), "named like", "galvi_error_argument")
 })
+
+test_that("variables that are computed from all rows at once are refused where rows come later", {
+  set.seed(1)
+  d <- data.frame(x = sort(rnorm(40, 5)))
+  d$y <- d$x + rnorm(40)
+  centred <- galvi(y ~ I(x - mean(x)), d[1:20, ])
+  expect_error(add_data(centred, d[21:40, ]), "`I\\(x - mean\\(x\\)\\)` is computed from all rows at once.*scale\\(x",
+               class = "galvi_error_formula")
+  kept <- galvi(y ~ scale(x, scale = FALSE), d[1:20, ])
+  expect_no_error(add_data(kept, d[21:40, ]))
+})

@@ -121,3 +121,17 @@ test_that("what belongs to other packages is named with galvi's way", {
     expect_error(parse(f), class = "galvi_error_formula")
   }
 })
+
+test_that("update() knows the columns of a dot, and a dot without a group says what holds anyway", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(30), z = rnorm(30), g = gl(3, 10))
+  d$y <- d$x + rnorm(30)
+  fit <- galvi(y ~ ., d)
+  expect_identical(formula(update(fit, . ~ . - g)), y ~ x + z, ignore_formula_env = TRUE)
+  expect_named(coef(update(fit, . ~ . + I(x^2))), c("(Intercept)", "x", "z", "g2", "g3", "I(x^2)"))
+  expect_no_warning(grouped <- galvi(y ~ . - g + (1 | g), d))
+  expect_named(coef(grouped), c("(Intercept)", "x", "z"))
+  expect_identical(formula(update(grouped, . ~ . - z)), y ~ x + (1 | g), ignore_formula_env = TRUE)
+  inside <- galvi(y ~ gp(.), d[c("x", "z", "y")], hyper = "fixed")
+  expect_identical(formula(update(inside, . ~ . + 1)), y ~ gp(.), ignore_formula_env = TRUE)
+})

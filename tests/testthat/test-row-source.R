@@ -413,3 +413,9 @@ test_that("a sample has any period of the table, whatever the chunks", {
     for (period in 2:5) expect_gt(min(tabulate(at %% period + 1, period)), 0.7 * length(at) / period)
   }
 })
+
+test_that("a variable that is computed from all rows at once is refused where chunks are read", {
+  d <- data.frame(x = seq(-3, 3, length.out = 52000), y = rep(c(0, 1, 1, 3), 13000))
+  expect_error(galvi(y ~ I(x - mean(x)), row_source(as_function(d))),
+               "`I\\(x - mean\\(x\\)\\)` is computed from all rows at once, and only some", class = "galvi_error_formula")
+})
