@@ -116,7 +116,7 @@ check_remembers <- function(fit) {
 # The rows of the model for new data without missing values; frame: with na.action, as model_frame() returns it.
 observed_rows <- function(fit, newdata) {
   new <- design_rows(fit$design, newdata, check_na_action(default_na_action()), response = TRUE)
-  check_rows_alone(fit$design, newdata, "these are not all")
+  check_rows_alone(fit$design, newdata, "the new rows are not all of them")
   if (!nrow(new$frame)) {
     stop_galvi("newdata", sprintf(
       "`newdata` has no rows%s.", if (new$n) " without missing values" else ""

@@ -175,7 +175,7 @@ same_values <- function(a, b) {
 
 #' Stops where a variable is computed from all rows at once, as I(x - mean(x)) is
 #'
-#' @param others What is wrong with that: the rows that are not in `data`.
+#' @param others Why `data` are not all rows.
 #' @noRd
 check_rows_alone <- function(design, data, others) {
   data <- as_new_data(data)
@@ -187,10 +187,10 @@ check_rows_alone <- function(design, data, others) {
   at <- setdiff(seq_along(alone), attr(design$frame_terms, "response"))
   same <- vapply(at, function(j) same_values(alone[[j]], take_variable(whole[[j]], some)), NA)
   if (all(same)) return(invisible())
-  stop_galvi("formula", sprintf(
-    "%s is computed from all rows at once, and %s. Make it a column of the data%s.", quote_names(names(alone)[at[!same]][1L]),
-    others, ", or write scale(x, scale = FALSE) for x - mean(x), and scale(x), whose numbers are kept"
-  ))
+  stop_galvi("formula", sprintf(paste(
+    "`%s` is computed from all rows at once, but %s. Make it a column of the data, or use scale(x), or",
+    "scale(x, scale = FALSE) for x - mean(x): their means and standard deviations are kept."
+  ), names(alone)[at[!same]][1L], others))
 }
 
 new_frame <- function(terms, newdata, args, xlevels) {

@@ -137,7 +137,7 @@ sample_marginals <- function(core, posterior, control) {
 #' @noRd
 count_rows <- function(stream, design, chunk_rows) {
   apart <- 10000
-  reader <- read_blocks(stream, design, chunk_rows, sign = TRUE)
+  reader <- read_blocks(stream, design, chunk_rows, counting = TRUE)
   on.exit(reader$close())
   rows <- omitted <- signature <- 0
   places <- list(c(read = 0, used = 0))
@@ -174,9 +174,10 @@ read_share <- function(unread) {
 
 #' Chunks of a source as blocks of the model's rows: list(y, size, weights, offset, designs)
 #' @param skip Number of rows before the first chunk to return.
-#' @param sign Give each block the signature of its chunk as an attribute?
+#' @param counting Is this the pass that counts the rows? The formula is then checked on the first chunk, and each block
+#'   has the signature of its chunk as an attribute.
 #' @noRd
-read_blocks <- function(stream, design, chunk_rows, skip = 0, sign = FALSE) {
+read_blocks <- function(stream, design, chunk_rows, skip = 0, counting = FALSE) {
   reader <- read_rows(stream$source, stream$columns, rows_at_a_time(chunk_rows))
   list(
     read = function() {
@@ -186,7 +187,10 @@ read_blocks <- function(stream, design, chunk_rows, skip = 0, sign = FALSE) {
         before <- attr(chunk, "before")
         if (before < skip) next
         block <- checked_block(chunk, stream, design)
-        if (sign) attr(block, "signature") <- signature_of_rows(chunk, before)
+        if (counting) {
+          if (before == 0) check_rows_alone(design, chunk, "only some rows are read at a time")
+          attr(block, "signature") <- signature_of_rows(chunk, before)
+        }
         return(block)
       }
     },
@@ -197,15 +201,13 @@ read_blocks <- function(stream, design, chunk_rows, skip = 0, sign = FALSE) {
 #' A chunk as a block. An error names the row that caused it.
 #' @noRd
 checked_block <- function(chunk, stream, design) {
-  block <- tryCatch(as_block(chunk, stream, design), galvi_error = function(e) {
+  tryCatch(as_block(chunk, stream, design), galvi_error = function(e) {
     at <- first_bad_row(chunk, stream, design)
     before <- attr(chunk, "before") + at - 1
     row <- structure(chunk[at, , drop = FALSE], before = before)
     message <- tryCatch(as_block(row, stream, design), galvi_error = conditionMessage)
     stop_galvi("data", in_source_row(message, row_number(before + 1)))
   })
-  if (attr(chunk, "before") == 0) check_rows_alone(design, chunk, "only some rows are read at a time")
-  block
 }
 
 # The first row that cannot be converted, found by bisection.
