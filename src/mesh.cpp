@@ -25,9 +25,12 @@ Eigen::Map<const galvi::Matrix> coordinates(const Rcpp::NumericMatrix& x) {
   return {x.begin(), x.nrow(), x.ncol()};
 }
 
-// From 0.
-Eigen::MatrixXi corners(const Rcpp::IntegerMatrix& x) {
+// From 0, of so many nodes.
+Eigen::MatrixXi corners(const Rcpp::IntegerMatrix& x, int nodes) {
   if (x.ncol() != 3) throw std::invalid_argument("a triangle has three nodes");
+  for (R_xlen_t i = 0; i < x.size(); ++i)
+    if (x[i] < 1 || x[i] > nodes)
+      throw std::invalid_argument("triangle " + std::to_string(i % x.nrow() + 1) + " has a corner that is no node");
   return Eigen::Map<const Eigen::MatrixXi>(x.begin(), x.nrow(), x.ncol()).array() - 1;
 }
 
@@ -51,7 +54,7 @@ galvi::Rings rings_from_r(const Rcpp::List& list) {
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List finite_elements(Rcpp::NumericMatrix nodes, Rcpp::IntegerMatrix triangles) {
-  const galvi::FiniteElements found = galvi::finite_elements(coordinates(nodes), corners(triangles));
+  const galvi::FiniteElements found = galvi::finite_elements(coordinates(nodes), corners(triangles, nodes.nrow()));
   return Rcpp::List::create(
       Rcpp::_["mass"] = Rcpp::NumericVector(found.mass.data(), found.mass.data() + found.mass.size()),
       Rcpp::_["stiffness"] = triplets_to_r(found.stiffness),
@@ -73,6 +76,6 @@ std::vector<bool> inside_rings(Rcpp::NumericMatrix points, Rcpp::List rings, dou
 Rcpp::NumericVector hat_integrals(Rcpp::NumericMatrix nodes, Rcpp::IntegerMatrix triangles,
                                   Rcpp::List rings) {
   const galvi::Vector found =
-      galvi::hat_integrals(coordinates(nodes), corners(triangles), rings_from_r(rings));
+      galvi::hat_integrals(coordinates(nodes), corners(triangles, nodes.nrow()), rings_from_r(rings));
   return Rcpp::NumericVector(found.data(), found.data() + found.size());
 }

@@ -16,8 +16,8 @@ struct FiniteElements {
   Eigen::SparseMatrix<double> stiffness, squared;
 };
 
-/// nodes: L x 2, triangles: T x 3, from 0. Throws std::invalid_argument for a triangle without an area, a
-/// triangle with an unknown node, and a node in no triangle.
+/// nodes: L x 2, triangles: T x 3, from 0 to L - 1. Throws std::invalid_argument for a triangle without an area and
+/// a node in no triangle.
 FiniteElements finite_elements(const ConstMatrixRef& nodes, const Eigen::MatrixXi& triangles);
 
 }  // namespace galvi

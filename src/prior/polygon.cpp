@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 namespace galvi {
 
@@ -103,8 +102,6 @@ std::vector<bool> inside(const ConstMatrixRef& points, const Rings& rings, doubl
 }
 
 Vector hat_integrals(const ConstMatrixRef& nodes, const Eigen::MatrixXi& triangles, const Rings& rings) {
-  if (triangles.size() > 0 && (triangles.minCoeff() < 0 || triangles.maxCoeff() >= nodes.rows()))
-    throw std::invalid_argument("a corner of a triangle is not a node of the mesh");
   Vector out = Vector::Zero(nodes.rows());
   for (const Matrix& ring : rings) {
     // a ring inside an odd number of others bounds a hole

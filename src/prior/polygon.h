@@ -16,7 +16,7 @@ std::vector<bool> inside(const ConstMatrixRef& points, const Rings& rings, doubl
 
 /// Integrals over the polygon of the functions that are one at a node, zero at all others and linear in every
 /// triangle. They add up to the part of the polygon's area that the mesh covers. nodes: L x 2, triangles: T x
-/// 3, from 0.   L
+/// 3, from 0 to L - 1.   L
 Vector hat_integrals(const ConstMatrixRef& nodes, const Eigen::MatrixXi& triangles, const Rings& rings);
 
 }  // namespace galvi
