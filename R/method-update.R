@@ -142,19 +142,20 @@ sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   family_type(object$family)$sigma(parameters)
 }
 
-# The formula with the columns that its dot stands for, which stats::update() reads as the old formula.
+# The formula with the columns that its dot stands for: stats::update() takes a dot for the old formula.
 without_dot <- function(fit) {
   formula <- fit$formula
-  columns <- attr(fit$design$terms, "term.labels")[attr(fit$design$terms, "order") == 1L]
-  columns <- Filter(is.symbol, lapply(columns, str2lang))
+  used <- Filter(is.symbol, as.list(attr(fit$design$terms, "variables"))[-1L])
+  columns <- Filter(function(name) as.character(name) %in% fit$design$columns, used)
   if (!length(columns)) return(formula)
   spread <- call("(", Reduce(function(a, b) call("+", a, b), columns))
+  operators <- c("+", "-", "*", ":", "^", "/", "(", "%in%")  # inside terms, as in gp(.), a dot stays
   expand <- function(expr) {
-    if (identical(expr, quote(.))) return(spread)
-    if (head_name(expr) %in% c("+", "-", "*", ":", "^", "/", "(", "%in%")) expr[-1L] <- lapply(as.list(expr)[-1L], expand)
+    if (is_dot(expr)) return(spread)
+    if (head_name(expr) %in% operators) expr[-1L] <- lapply(as.list(expr)[-1L], expand)
     expr
   }
-  formula[[length(formula)]] <- expand(formula[[length(formula)]])
+  formula[[3L]] <- expand(formula[[3L]])
   formula
 }
 

@@ -212,9 +212,10 @@ expand_dot <- function(spec, columns) {
 # The terms object of the fixed effects. Dots are expanded as in lm(), without the variables of the response, terms,
 # weights, offsets and subset.
 fixed_terms <- function(pieces, data, named, env) {
-  # `. - g + (1 | g)` says what holds anyway
   elsewhere <- c(named$response, named$elsewhere, named$terms)
-  if (list(quote(.)) %in% pieces) pieces <- Filter(function(piece) {
+  uses_dot <- "." %in% unlist(lapply(pieces, all.vars))
+  # the dot in . - g + (1 | g) is without g as it is
+  if (uses_dot) pieces <- Filter(function(piece) {
     !(head_name(piece) == "-" && is.symbol(piece[[2L]]) && as.character(piece[[2L]]) %in% elsewhere)
   }, pieces)
   rhs <- if (length(pieces)) Reduce(function(a, b) {
@@ -222,7 +223,6 @@ fixed_terms <- function(pieces, data, named, env) {
   }, pieces, accumulate = FALSE) else 1
   # a first piece with a minus is kept as it is, as in ~ -1
   f <- stats::as.formula(call("~", rhs), env = env)
-  uses_dot <- "." %in% all.vars(rhs)
   if (uses_dot && is.null(data)) {
     stop_galvi("formula", "A `.` in the formula needs `data`: it stands for the columns that are not named.")
   }

@@ -17,7 +17,6 @@ node_names <- function(spec) UseMethod("node_names")
 # * field_variables(spec): the arguments that are its variable;
 # * finish_field(spec, env) reads other arguments of the call; field_values(spec, frame) reads the variable;
 # * field_hyper(spec, context) registers the hyperparameters;
-# * keep_of_fit(spec, fitted): the term, with what it keeps of a fit when some of its rows are fitted again;
 # * field_basis(spec): the direction with a prior of its own, list(name, slope: is it a slope in time?);
 # * field_layers(spec): how many nodes of the structure a row has;
 # * field_scaling(spec): what multiplies the precision if scale = TRUE; unit_variance(spec): roughly the marginal
@@ -26,7 +25,6 @@ field_variables <- function(spec) UseMethod("field_variables")
 finish_field <- function(spec, env) UseMethod("finish_field")
 field_values <- function(spec, frame) UseMethod("field_values")
 field_hyper <- function(spec, context) UseMethod("field_hyper")
-keep_of_fit <- function(spec, fitted) UseMethod("keep_of_fit")
 field_basis <- function(spec) UseMethod("field_basis")
 field_layers <- function(spec) UseMethod("field_layers")
 field_scaling <- function(spec) UseMethod("field_scaling")
@@ -36,8 +34,6 @@ unit_variance <- function(spec) UseMethod("unit_variance")
 field_variables.field_term <- function(spec) names(formals(field_definition(spec)))[1L]
 #' @export
 finish_field.field_term <- function(spec, env) spec
-#' @export
-keep_of_fit.default <- function(spec, fitted) spec
 #' @export
 field_basis.default <- function(spec) NULL
 #' @export

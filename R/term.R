@@ -3,6 +3,7 @@
 #   design_term(spec, frame, context)   the training frame -> list(spec: completed, rows, term: as the core reads it,
 #                                       priors)
 #   spec_rows(spec, frame)              any frame -> rows
+#   keep_of_fit(spec, fitted)           the spec, with what it keeps of a fit when some of its rows are fitted again
 #   say_of_term(spec, fit)              says what is to be known about a fit
 #   term_posterior(spec, fit)           posterior of its effects (R/view-terms.R)
 #   term_panels(spec, fit, settings)    plots of its effects (R/plot-effects.R)
@@ -57,7 +58,11 @@ which_can <- function(specs, what) vapply(specs, term_can, NA, what)
 parse_term <- function(spec, call, env) UseMethod("parse_term")
 design_term <- function(spec, frame, context) UseMethod("design_term")
 spec_rows <- function(spec, frame) UseMethod("spec_rows")
+keep_of_fit <- function(spec, fitted) UseMethod("keep_of_fit")
 say_of_term <- function(spec, fit) UseMethod("say_of_term")
+
+#' @export
+keep_of_fit.default <- function(spec, fitted) spec
 
 #' @export
 say_of_term.default <- function(spec, fit) invisible()
