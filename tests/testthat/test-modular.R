@@ -201,3 +201,41 @@ test_that("steps print what they have", {
   expect_output(print(design), "From galvi_design\\(\\):.*weights *: num \\[1:50\\]")
   expect_output(print(galvi_model(design)), "From galvi_model\\(\\):.*hyper")
 })
+
+test_that("models and posteriors whose parts do not fit together are errors, not reads beyond their ends", {
+  d <- steps_data()
+  d$time <- rep(1:10, 4)
+  d$who <- gl(4, 10)
+  d$counts <- cbind(a = 1, b = d$y, c = 2)
+  made <- function(formula, ...) galvi_model(galvi_design(formula, d, ...))
+  refused <- function(code, words) expect_error(code, words, fixed = TRUE, class = "galvi_error")
+  line <- made(real ~ z)
+  expect_no_error(contribution(line, galvi_infer(line)))
+  refused(contribution(replace(line, "size", list(NULL)), galvi_infer(line)), "size")
+  longer <- line
+  longer$hyper$term <- c(longer$hyper$term, "more")
+  refused(galvi_infer(longer), "columns of hyper must have the same length")
+  smooth <- function(k) made(as.formula(sprintf("real ~ s(x, k = %d)", k)))
+  refused(predict(galvi_fit(smooth(12), galvi_infer(smooth(8))), d), "not one of this model")
+  chain <- made(real ~ who + gp(time, by = who, kernel = matern32()))
+  of_groups <- which(vapply(chain$designs[[1L]], function(rows) length(rows$group) > 0L, NA))
+  chain$designs[[1L]][[of_groups]]$group[1L] <- 0L
+  refused(galvi_infer(chain), "needs a group")
+  classes <- made(counts ~ z, "multinomial")
+  classes$counts <- classes$counts[, -1L]
+  refused(galvi_infer(classes), "counts must be N x classes")
+  walk <- made(real ~ iid(g, by = iid(time)))
+  of_fields <- which(vapply(walk$predictors[[1L]]$terms, function(term) length(term$field$factors) > 0L, NA))
+  far <- walk
+  far$predictors[[1L]]$terms[[of_fields]]$field$factors[[1L]]$hyper <- list(variance = 999L)
+  expect_no_error(galvi_infer(walk))
+  refused(galvi_infer(far), "a position points outside")
+  learned <- galvi(real ~ gp(x), d, hyper = "integrate", verbose = FALSE)$hyper_posterior
+  expect_no_error(hyper_points(learned))
+  expect_error(hyper_points(replace(learned, "free", list(c(1L, 99L)))), "damaged")
+  mesh <- galvi_mesh(cbind(runif(30), runif(30)))
+  square <- list(cbind(c(0, 1, 1, 0), c(0, 0, 1, 1)))
+  expect_no_error(hat_integrals(mesh$nodes, mesh$triangles, square))
+  expect_error(hat_integrals(mesh$nodes[1:9, ], mesh$triangles, square), "corner that is no node")
+  expect_error(finite_elements(mesh$nodes, replace(mesh$triangles, 1L, NA)), "triangle 1 has a corner that is no node")
+})
