@@ -218,6 +218,7 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
   if (is.null(newdata)) with_places(simulated, object$na.action) else simulated
 }
 
+#' Warns of drawn responses that are infinite
 #' @param drawn Draws x rows, with the rows' names.
 #' @noRd
 warn_large_draws <- function(what, drawn, instead) {

@@ -54,8 +54,8 @@ class RMonitor : public Monitor {
   std::string last_stage_;
 };
 
-/// The monitor of one call from R, and what holds meanwhile: computations of a row are heard, BLAS has one thread. Not for
-/// objects that outlive the call, which end in any order.
+/// The monitor of one call from R. Meanwhile computations within a row listen to it, and BLAS has one thread. Objects
+/// that outlive the call end in any order: they keep an RMonitor.
 class CallMonitor final : public RMonitor {
  public:
   using RMonitor::RMonitor;

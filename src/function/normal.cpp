@@ -10,8 +10,8 @@ namespace galvi {
 namespace {
 
 constexpr double sqrt_half = 0.70710678118654752440;
-// Left of -tail_start the continued fraction below has converged to rounding with this term: it needs the 28th at 6, the
-// 18th at 10, the 12th at 20.
+// Left of -tail_start the continued fraction below has converged to rounding with this term: it needs the 28th at 6,
+// the 18th at 10, the 12th at 20.
 constexpr double tail_start = 6.0;
 int tail_terms(double t) { return 8 + static_cast<int>(120.0 / t); }
 

@@ -54,8 +54,8 @@ class Listening {
  private:
   Monitor* before_;
 };
-/// For what is computed of a row, which knows no monitor and may be integrals of integrals. Does nothing on threads that
-/// have no monitor.
+/// For what is computed of a row, which knows no monitor and may be integrals of integrals. Does nothing on threads
+/// that have no monitor.
 void poll_within_row();
 
 /// While it lives, the computation must end in time.

@@ -101,7 +101,7 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
   if (smoothness.growth == 0.0 && std::isfinite(width) && !waves) {
     const double off = mean - smoothness.centre;
     const double distance = std::fabs(off) - smoothness.spread - off_centre * width;
-    // all singularities may be far from the mean, which none is near to
+    // few nodes, too, where the singularities are near the real line but far from the mean
     const double from_all = std::hypot(std::max(distance, 0.0), width);
     if (sd <= hermite_share * from_all) return place_hermite(mean, sd, sd <= five_share * from_all);
     if (distance > width) step = std::max(step, distant_step(variance, width, distance));
