@@ -59,7 +59,7 @@ bool DenseKernelSolver::root_serves(const Vector& lambda) const {
   return low_rank_.root.cols() > 0 && low_rank_.left * lambda.cwiseAbs().sum() <= negligible;
 }
 
-// With C = R R' and A = I + R' Lambda R = L L':   log|B| = log|A|,   V = R A^-1 R'.
+// With C = R R' and A = I + R' Lambda R = L L':   log|B| = log|A|,   V = H H',   H = R L^-T.
 bool DenseKernelSolver::factorise_by_root() {
   const Index rank = low_rank_.root.cols();
   Matrix A = Matrix::Identity(rank, rank);
@@ -68,11 +68,20 @@ bool DenseKernelSolver::factorise_by_root() {
   log_det_ = 2 * A.diagonal().array().log().sum();
   Matrix X = low_rank_.root.transpose();
   solve_lower(context_, A, X);
-  work_.resize(rows_, rows_);
-  add_crossproduct(context_, 1.0, X, 0.0, work_);
-  variances_ = work_.diagonal();
-  content_ = Content::covariance;
+  root_ = X.transpose();
+  variances_ = root_.rowwise().squaredNorm();
+  content_ = Content::root;
+  // a product with V o V takes 3 N rank^2 operations with H, and reads N^2 numbers without it
+  constexpr Index few = 2;
+  if (rank * rank > few * rows_) store_covariance();
   return true;
+}
+
+void DenseKernelSolver::store_covariance() {
+  if (content_ != Content::root) return;
+  work_.resize(rows_, rows_);
+  add_crossproduct(context_, 1.0, root_.transpose(), 0.0, work_);
+  content_ = Content::covariance;
 }
 
 void DenseKernelSolver::scale(const Vector& lambda) {
@@ -284,22 +293,46 @@ SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, dou
   return out;
 }
 
-Vector DenseKernelSolver::apply_prior(const Vector& x) const { return symmetric_product(context_, C_, x); }
+Vector DenseKernelSolver::apply_prior(const Vector& x) const {
+  if (content_ == Content::root) return low_rank_.root * (low_rank_.root.transpose() * x);
+  return symmetric_product(context_, C_, x);
+}
 
 Vector DenseKernelSolver::apply_covariance(const Vector& x) const {
+  if (content_ == Content::root) return root_ * (root_.transpose() * x);
   return symmetric_product(context_, work_, x);
 }
 
+// (V o V) x has the rows' sums of H S o H, S = H' diag(x) H.
 Vector DenseKernelSolver::apply_squared_covariance(const Vector& x) const {
-  return squared_symmetric_product(context_, work_, x);
+  if (content_ != Content::root) return squared_symmetric_product(context_, work_, x);
+  Matrix S = Matrix::Zero(root_.cols(), root_.cols());
+  add_weighted_crossproduct(context_.backend, root_, x, S);
+  fill_upper(S);
+  Matrix HS(rows_, root_.cols());
+  multiply(context_, false, false, 1.0, root_, S, 0.0, HS);
+  return HS.cwiseProduct(root_).rowwise().sum();
+}
+
+// d' (C o V) d, which is |R' diag(d) H|^2 with roots.
+double DenseKernelSolver::prior_form(const Vector& d) const {
+  if (content_ != Content::root) return d.dot(hadamard_symmetric_product(context_, C_, work_, d));
+  Matrix S(low_rank_.root.cols(), root_.cols());
+  multiply(context_, true, false, 1.0, low_rank_.root, d.asDiagonal() * root_, 0.0, S);
+  return S.squaredNorm();
 }
 
 Distance DenseKernelSolver::distance(const Vector& r, const Vector& d) const {
-  return {0.5 * (r.dot(apply_prior(r)) + d.dot(hadamard_symmetric_product(context_, C_, work_, d))),
+  return {0.5 * (r.dot(apply_prior(r)) + prior_form(d)),
           r.dot(apply_covariance(r)) + 0.5 * d.dot(apply_squared_covariance(d))};
 }
 
 Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
+  if (content_ == Content::root) {
+    Matrix chosen(static_cast<Index>(rows.size()), root_.cols());
+    for (std::size_t k = 0; k < rows.size(); ++k) chosen.row(static_cast<Index>(k)) = root_.row(rows[k]);
+    return root_ * chosen.transpose();
+  }
   Matrix out(rows_, static_cast<Index>(rows.size()));
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const Index n = rows[k];
@@ -313,6 +346,7 @@ Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
 // eq. 19 corrected). A block of sites first updates its own columns, then the rest of V at once by matrix
 // products.
 void DenseKernelSolver::sweep(const SiteChange& change) {
+  store_covariance();
   for (Index begin = 0; begin < rows_; begin += rows_per_sweep) {
     context_.monitor.poll();
     const Index count = std::min(rows_per_sweep, rows_ - begin);
@@ -343,6 +377,14 @@ Matrix DenseKernelSolver::whitened_design() const { return covariance_root(conte
 
 // P = (C + 1 / lambda)^-1 = Lambda - Lambda V Lambda, lower tiles only.
 void DenseKernelSolver::posterior_precision_tile(Index row0, Index col0, MatrixRef tile) const {
+  if (content_ == Content::root) {
+    const auto rows = root_.middleRows(row0, tile.rows()), columns = root_.middleRows(col0, tile.cols());
+    context_.backend.multiply(false, true, -1.0, lambda_.segment(row0, tile.rows()).asDiagonal() * rows,
+                              lambda_.segment(col0, tile.cols()).asDiagonal() * columns, 0.0, tile);
+    for (Index n = std::max(row0, col0); n < std::min(row0 + tile.rows(), col0 + tile.cols()); ++n)
+      tile(n - row0, n - col0) += lambda_[n];
+    return;
+  }
   const Vector& side = content_ == Content::inverse ? scale_ : lambda_;
   const double sign = content_ == Content::inverse ? 1 : -1;
   for (Index j = 0; j < tile.cols(); ++j)
@@ -361,8 +403,11 @@ void DenseKernelSolver::gradient(const SiteGradient& site, VectorRef hyper) cons
   if (!site.optimal) {
     const Vector w = site.d_mean - 0.5 * (site.alpha - lambda_.cwiseProduct(site.mean));
     u = w - lambda_.cwiseProduct(apply_covariance(w));
-    Matrix R = work_;  // I - V Lambda
-    fill_upper(R);
+    Matrix R(rows_, rows_);  // I - V Lambda
+    if (content_ == Content::root)
+      multiply(context_, false, true, 1.0, root_, root_, 0.0, R);
+    else
+      R = work_.selfadjointView<Eigen::Lower>();
     R = (-R * lambda_.asDiagonal()).eval();
     R.diagonal().array() += 1;
     const Vector D = site.d_variance + 0.5 * lambda_;
@@ -385,7 +430,7 @@ void DenseKernelSolver::gradient(const SiteGradient& site, VectorRef hyper) cons
       Vector Px =
           inverse
               ? Vector(scale_.cwiseProduct(symmetric_product(context_, work_, scale_.cwiseProduct(x))))
-              : Vector(lambda_.cwiseProduct(x - symmetric_product(context_, work_, lambda_.cwiseProduct(x))));
+              : Vector(lambda_.cwiseProduct(x - apply_covariance(lambda_.cwiseProduct(x))));
       out.col(j) = 0.5 * (u * site.alpha.dot(x) + site.alpha * u.dot(x) - Px);
       if (middle.size() > 0) out.col(j) += middle * x;
     }
@@ -449,11 +494,11 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
     WS *= variance.cwiseSqrt().asDiagonal();
     c.mean = term.coefficient_mean() + WS.transpose() * state.alpha;
     Matrix PWS(rows_, q);
-    if (content_ == Content::covariance || content_ == Content::inverse) {
+    if (content_ != Content::nothing && content_ != Content::factor) {
       const Vector& side = content_ == Content::inverse ? scale_ : lambda_;
       for (Index j = 0; j < q; ++j) {
         const Vector x = WS.col(j).cwiseProduct(side);
-        const Vector Mx = side.cwiseProduct(symmetric_product(context_, work_, x));
+        const Vector Mx = side.cwiseProduct(apply_covariance(x));
         PWS.col(j) = content_ == Content::inverse ? Mx : Vector(x - Mx);
       }
     } else {

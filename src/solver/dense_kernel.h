@@ -44,17 +44,19 @@ class DenseKernelSolver final : public Solver {
   double jitter() const override { return jitter_; }
 
  private:
-  /// What the second matrix contains: nothing, L of B = L J L', B^-1, or V.
-  enum class Content { nothing, factor, inverse, covariance };
+  /// What there is of the posterior: nothing, or in the second matrix L of B = L J L', B^-1 or V, or H of V = H H'.
+  enum class Content { nothing, factor, inverse, covariance, root };
 
   void build_prior();
   bool root_serves(const Vector& lambda) const;
   bool factorise_by_root();
+  void store_covariance();
   void scale(const Vector& lambda);
   bool factor_scaled(const Matrix& C, MatrixRef B);
   bool factor_with_jitter();
   Matrix scaled_columns(const std::vector<Index>& rows) const;
   Matrix precision_product(const Matrix& X) const;
+  double prior_form(const Vector& d) const;
   void refine(const SolverState& state, std::vector<Coefficients>& coefficients);
   double product_rounding(const Vector& alpha) const;
   void posterior_precision_tile(Index row0, Index col0, MatrixRef tile) const;
@@ -67,6 +69,7 @@ class DenseKernelSolver final : public Solver {
   double jitter_ = 0;
 
   Matrix work_;  // see Content; lower triangle
+  Matrix root_;  // H.   N x rank
   Content content_ = Content::nothing;
   Vector scale_;              // T
   Vector diagonal_;           // D

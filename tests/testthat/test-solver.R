@@ -159,6 +159,28 @@ test_that("chunks of rows and their threads change nothing", {
   })
 })
 
+# The posterior has roots of few columns where these are few for the rows, a matrix else.
+test_that("smooth covariances, whose rank is small, have the same verbs", {
+  for (n in c(60, 200)) for (lengthscale in c(0.8, 3)) {
+    for_seeds(111:113, function(seed) {
+      kernel <- kernel_spec_of("se", list(variance = 1L, lengthscale = 2L), 1L)
+      model <- new_model(numeric(n), list(kernel_term(cbind(rnorm(n)), kernel)), c(2, lengthscale))
+      lambda <- rexp(n)
+      lambda[1] <- -0.2
+      b <- rnorm(n)
+      x <- rnorm(n)
+      expect_verbs(solve_by(model, lambda, b, x), verbs_of(model, lambda, b, x))
+      changes <- rexp(n) - 0.5 * abs(lambda)
+      expect_verbs(solve_by(model, lambda, b, x, changes = changes), verbs_of(model, lambda + changes, b, x), 1e-8)
+      # away from the optimum
+      model$y <- as.numeric(rbinom(n, 1, 0.5))
+      sites <- list(lambda = cbind(abs(lambda)), b = cbind(b))
+      got <- bound_at(model, model$hyper$value, sites)$gradient * model$hyper$value
+      expect_close(got, log_gradient(model, sites), 1e-6)
+    })
+  }
+})
+
 test_that("both solvers agree where both apply", {
   for_seeds(101:106, function(seed) {
     n <- sample(10:40, 1)
