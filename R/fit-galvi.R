@@ -37,8 +37,9 @@
 #' per group; `vignette("uncertainty", package = "galvi")` shows by how much.
 #'
 #' @section Formulas:
-#' Formulas are as in [stats::glm()]: the intercept is included unless `0 +` removes it, `.` stands for the other
-#' columns of `data`, and `offset()` in the formula and the argument `offset` add up. Terms other than fixed effects are
+#' Formulas are as in [stats::glm()]: the intercept is included unless `0 +` removes it, `.` stands for the columns of
+#' `data` that are neither in the response or another term nor in an argument such as `weights`, and `offset()` in the
+#' formula and the argument `offset` add up. Terms other than fixed effects are
 #' [gp()], random effects (partial pooling) such as `(1 | g)` and `(1 + x | g)` ([iid()], [random-slopes]), Markov
 #' fields ([gmrf()], including the intrinsic CAR (ICAR) and BYM2 models), random walks and autoregressions ([rw1()],
 #' [rw2()], [ar1()]), Matern fields in space ([spde()]) and latent factors ([rr()], [responses()]).

@@ -187,11 +187,14 @@ check_rows_alone <- function(design, data, others) {
   at <- setdiff(seq_along(alone), attr(design$frame_terms, "response"))
   same <- vapply(at, function(j) same_values(alone[[j]], take_variable(whole[[j]], some)), NA)
   if (all(same)) return(invisible())
-  stop_galvi("formula", sprintf(paste(
-    "`%s` is computed from all rows at once, but %s. Make it a column of the data, or use scale(x), or",
-    "scale(x, scale = FALSE) for x - mean(x): their means and standard deviations are kept."
-  ), names(alone)[at[!same]][1L], others))
+  stop_galvi("formula", sprintf("`%s` is computed from all rows at once, but %s. %s", names(alone)[at[!same]][1L], others,
+                                use_scale))
 }
+
+use_scale <- paste(
+  "Make it a column of the data, or use scale(x), or scale(x, scale = FALSE) for x - mean(x): their means and standard",
+  "deviations are kept."
+)
 
 new_frame <- function(terms, newdata, args, xlevels) {
   # model.frame() cannot count rows if the formula has no variable

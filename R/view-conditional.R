@@ -9,7 +9,7 @@
 #'   values numbers?
 #' @return list(values: the variables of the data, or of the frame where one cannot be computed again, at the
 #'   observations; made: for each variable of the frame on the right side the names of the values that it is made of
-#'   and, where it is a call of them, `expression`).
+#'   and, where it is a call of them, `expression`; together: is it a call that needs all rows at once?).
 #' @noRd
 data_inputs <- function(fit, as_brms = FALSE) {
   terms <- fit$design$frame_terms
@@ -35,11 +35,19 @@ data_inputs <- function(fit, as_brms = FALSE) {
     x <- fit$data[[name]]
     made[[name]] <- list(
       from = if (again) used else name, expression = if (again) computed[[j]],
+      together = is.call(variables[[j]]) && length(used) > 0L && !again,
       levels = if (again && !is_continuous(x) && !is.matrix(x)) length(unique(x))
     )
     values[made[[name]]$from] <- known[made[[name]]$from]
   }
   list(values = values, made = made, env = env, as_brms = as_brms, offsets = if (as_brms) names(variables)[offsets])
+}
+
+# Variables of the frame that are others where they are computed from other rows.
+computed_together <- function(fit) {
+  if (!any(vapply(as.list(attr(fit$design$frame_terms, "variables"))[-1L], is.call, NA))) return(character())
+  made <- data_inputs(fit)$made
+  names(Filter(function(one) isTRUE(one$together), made))
 }
 
 #' Does a variable of the data stand for levels: a factor, text, a logical, a number of two values, or one that the

@@ -19,6 +19,7 @@ training_target <- function(fit) {
 new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALSE, kept = NULL) {
   if (is_stages_view(fit)) return(new_stage_target(fit, newdata, na.action, response, kept))
   new <- design_rows(fit$design, newdata, na.action = na.action, response = response, kept = kept)
+  warn_computed_together(fit, newdata, new$frame)
   omitted <- new$omitted
   names <- row.names(newdata)
   if (is.null(names)) names <- as.character(seq_len(new$n))
@@ -29,6 +30,18 @@ new_target <- function(fit, newdata, na.action = stats::na.pass, response = FALS
     rows = new$rows, n = n, names = names, omitted = if (length(omitted)) omitted, marginals = NULL,
     averaged = new$averaged
   ), if (is_imputed(fit)) list(sets = lapply(fit$fits, new_target, newdata, na.action, response, kept)))
+}
+
+#' Warns of variables that depend on which rows there are, as I(x - mean(x)) does, where these are not those of the fit
+#' @noRd
+warn_computed_together <- function(fit, newdata, frame) {
+  together <- setdiff(computed_together(fit), names(newdata))
+  together <- Filter(function(name) !same_values(frame[[name]], fit$data[[name]]), intersect(together, names(frame)))
+  if (!length(together)) return(invisible())
+  warn_galvi("newdata", sprintf(
+    "`%s` is computed from all rows of `newdata` at once, which are not those of the fit, so it has other values there. %s",
+    together[1L], use_scale
+  ))
 }
 
 #' Which part each row has, of those with likelihoods of their own: that of its column; NULL without parts

@@ -220,6 +220,22 @@ test_that("unknown levels and wrong types in newdata are errors", {
   expect_error(predict(small_fit("gaussian"), data.frame(spd = 1)), "speed", class = "galvi_error_newdata")
 })
 
+test_that("variables that depend on which rows there are warn where these are not those of the fit", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(30, 5))
+  d$y <- d$x + rnorm(30)
+  fit <- galvi(y ~ I(x - mean(x)), d)
+  for (n in 1:2) {
+    expect_warning(predict(fit, d[seq_len(n), , drop = FALSE]), "`I\\(x - mean\\(x\\)\\)` is computed from all rows.*scale\\(x",
+                   class = "galvi_warning_newdata")
+  }
+  expect_no_warning(all_rows <- predict(fit, d))
+  expect_equal(all_rows, fitted(fit))
+  kept <- galvi(y ~ scale(x, scale = FALSE) + poly(x, 2) + log(x) + cut(x, c(0, 5, 9)) + I(x > 5), d)
+  expect_no_warning(two <- predict(kept, d[1:2, , drop = FALSE]))
+  expect_equal(two, fitted(kept)[1:2])
+})
+
 test_that("every registered type is predicted or refused, and none is missing from the help page", {
   expect_setequal(names(predict_types()), eval(formals(predict.galvi)$type))
 })
