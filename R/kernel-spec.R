@@ -142,7 +142,7 @@ split_setting <- function(value, count, parameter, kernel) {
 # The default starting value. `count`: number of variables that share the kernel's variance.
 parameter_start <- function(parameter, value, kernel, x, weights, variance, count) {
   switch(parameter$role,
-    lengthscale = median_distance(kernel_space(kernel, x), weights),
+    lengthscale = if (is_fixed(value)) value$value else median_distance(kernel_space(kernel, x), weights),
     variance = variance / average_variance(kernel, x, weights) / count,
     # required arguments, or those with a default in the constructor
     known_start(value)
