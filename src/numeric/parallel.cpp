@@ -25,11 +25,11 @@ void serial_for(Context& context, Index blocks, const std::function<void(Index)>
   }
 }
 
+#ifdef _OPENMP
+
 void nested_for(Index blocks, const std::function<void(Index)>& body) {
   for (Index block = 0; block < blocks; ++block) body(block);
 }
-
-#ifdef _OPENMP
 
 // GNU's OpenMP hangs in a forked child (parallel::mclapply) whose parent has run a team of threads:
 // a child computes on one thread.
@@ -104,7 +104,8 @@ void team_for(Context& context, int threads, Index blocks, const std::function<v
 SerialLoops::SerialLoops() { ++serial_loops; }
 SerialLoops::~SerialLoops() { --serial_loops; }
 
-void parallel_for(Context& context, Index blocks, double work, const std::function<void(Index)>& body) {
+void parallel_for(Context& context, Index blocks, [[maybe_unused]] double work,
+                  const std::function<void(Index)>& body) {
 #ifdef _OPENMP
   constexpr double worth_a_thread = 2e6;  // about a millisecond
   if (omp_in_parallel()) {
