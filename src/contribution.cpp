@@ -19,7 +19,9 @@ Rcpp::List bound_at_sites(Rcpp::List model, Rcpp::List sites, Rcpp::List control
   Context context{backend(get<std::string>(control, "backend")), monitor, get<int>(control, "threads")};
   LatentGaussianModel core = model_from_list(context, model);
   core.update(hyper_from_list(model).values());
-  const auto q = core.at_sites(sites_from_list(sites), 1);
+  const Sites at = sites_from_list(sites);
+  if (!complete(at, core)) throw std::invalid_argument("`sites` are those of another model");
+  const auto q = core.at_sites(at, 1);
   if (!q) throw std::domain_error("the sites `lambda` and `b` give no posterior: its precision is not positive definite");
   return Rcpp::List::create(Rcpp::_["elbo"] = q->elbo, Rcpp::_["kl"] = q->kl);
 }

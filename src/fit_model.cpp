@@ -40,7 +40,7 @@ Method method_from_list(const Rcpp::List& model, const std::string& name) {
 std::optional<Start> start_from_list(const LatentGaussianModel& core, const Rcpp::List& start) {
   if (has(start, "global")) return start_at(global_from_list(core, start["global"]));
   Sites out = sites_from_list(start);
-  if (out.lambda.rows() != core.rows() || out.b.rows() != core.rows()) return std::nullopt;
+  if (!complete(out, core)) return std::nullopt;
   return out;
 }
 

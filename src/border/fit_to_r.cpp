@@ -254,8 +254,12 @@ GlobalPosterior global_from_list(const LatentGaussianModel& model, const Rcpp::L
   GlobalPosterior out;
   for (Index k = 0; k < model.latents(); ++k) {
     const Rcpp::List part = Rcpp::List(list).at(k);
-    auto q = make_latent_posterior(model.context(), *model.predictor(k).prior, get_vector(part, "mean"),
-                                   get_matrix(part, "precision"));
+    const Prior& prior = *model.predictor(k).prior;
+    Vector mean = get_vector(part, "mean");
+    Matrix precision = get_matrix(part, "precision");
+    if (mean.size() != prior.columns() || precision.rows() != mean.size() || precision.cols() != mean.size())
+      throw std::invalid_argument("`start` has other latent vectors than the model");
+    auto q = make_latent_posterior(model.context(), prior, std::move(mean), std::move(precision));
     if (!q) throw std::invalid_argument("a precision in `start` is not positive definite");
     out.push_back(std::move(*q));
   }

@@ -139,4 +139,9 @@ Matrix site_numbers(const Rcpp::List& list, const char* name) {
 
 Sites sites_from_list(const Rcpp::List& list) { return {site_numbers(list, "lambda"), site_numbers(list, "b")}; }
 
+bool complete(const Sites& sites, const LatentGaussianModel& model) {
+  const auto has_all = [&](const Matrix& x) { return x.rows() == model.rows() && x.cols() == model.latents(); };
+  return has_all(sites.lambda) && has_all(sites.b);
+}
+
 }  // namespace galvi

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "likelihood/coefficient_priors.h"
+#include "model/latent_gaussian_model.h"
 #include "model/posterior.h"
 #include "rows/row_block.h"
 
@@ -35,5 +36,7 @@ void add_prior_rows(const std::vector<PriorRow>& priors, RowBlock& rows, std::un
 /// A matrix of sites that R keeps, N x K, followed by its rows in `prior_rows`.
 Matrix site_numbers(const Rcpp::List& list, const char* name);
 Sites sites_from_list(const Rcpp::List& list);
+/// Is there one for each row and latent value?
+bool complete(const Sites& sites, const LatentGaussianModel& model);
 
 }  // namespace galvi
