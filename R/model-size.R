@@ -31,21 +31,24 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
       )
     ))
   }
-  fields <- sum(vapply(terms, field_bytes, 0)) + sum(vapply(terms, knot_bytes, 0, n)) +
+  own <- vapply(terms, field_bytes, 0)
+  fields <- sum(own) + sum(vapply(terms, knot_bytes, 0, n)) +
     sum(vapply(terms, factor_bytes, 0, n, predictor_of(model)$solver))
-  new_size(
-    base_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k), n,
-    "this model", if (column_bytes(sum(points)) > 600 * n) {
-      sprintf("`%s` has %s inducing points in all: use fewer.", terms[[which.max(points)]]$label,
-        whole_words(max(points)))
-    } else {
-      paste0(
-        "Use fewer rows (`subset`)",
-        if (fields > 600 * n) ", coarser groups or times, fewer `neighbours`, nodes or `inducing` points of a gp(),",
-        " or a machine with more memory."
-      )
-    }
-  )
+  bytes <- base_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k)
+  largest <- terms[[which.max(own)]]
+  nodes <- if (fields > 600 * n && !is.null(largest$field)) field_nodes(largest$field) else 0
+  if (nodes > n) {
+    return(new_size(bytes, nodes, largest$label, "Use a coarser mesh or grid, or a machine with more memory.", "nodes"))
+  }
+  new_size(bytes, n, "this model", if (column_bytes(sum(points)) > 600 * n) {
+    sprintf("`%s` has %s inducing points in all: use fewer.", terms[[which.max(points)]]$label, whole_words(max(points)))
+  } else {
+    paste0(
+      "Use fewer rows (`subset`)",
+      if (fields > 600 * n) ", coarser groups or times, fewer `neighbours`, nodes or `inducing` points of a gp(),",
+      " or a machine with more memory."
+    )
+  })
 }
 
 # Of a sparse process, those of all levels of `by`.
@@ -120,7 +123,7 @@ field_bytes <- function(term) {
   if (is.null(term$field)) return(0)
   nodes <- as.numeric(field_nodes(term$field))
   # constraints are dense columns in the field, the border and their products
-  600 * nodes + 16 * field_fill(term$field) + 64 * nodes * field_pins(term$field)
+  600 * nodes + 30 * field_fill(term$field) + 64 * nodes * field_pins(term$field)
 }
 
 # The weights of rows, twice while they change, and the pattern, the factor and its inverse: full blocks of the states of

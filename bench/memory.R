@@ -15,8 +15,9 @@
 #   (1 | g), a group a row                   248       160       151
 #   (1 | g), a group a row, gaussian         480       281       259
 #   (1 | g), 3 classes                       362       359       343
-#   rw1                                      157       104       104
-#   lattice of 300 x 300                     165       193       162
+#   rw1                                      186       138       138
+#   lattice of 300 x 300                     210       197       190
+#   mesh                                     425       380       379
 #   20 neighbours of 10,000                  231       231         -
 #   5 neighbours of 10,000                    78        64         -
 #   100 columns                              122       118       115
@@ -38,6 +39,7 @@ cases <- list(
   "(1 | g), a group a row, gaussian" = c("y ~ (1 | g)", 4e5, "gaussian"),
   "(1 | g), 3 classes" = c("k ~ (1 | g)", 1e5, "categorical"), "rw1" = c("b ~ rw1(g)", 1e5, "binomial"),
   "lattice of 300 x 300" = c("b ~ gmrf(g, lattice(300))", 9e4, "binomial"),
+  "mesh" = c("b ~ spde(x, z, mesh = galvi_mesh(d[c('x', 'z')], 0.03))", 500, "binomial"),
   "20 neighbours of 10,000" = c("b ~ gp(x, z, neighbours = 20)", 1e4, "binomial"),
   "5 neighbours of 10,000" = c("b ~ gp(x, z, neighbours = 5)", 1e4, "binomial"),
   "100 columns" = c("b ~ X", 5e4, "binomial"), "100 columns, 3 classes" = c("k ~ X", 2e4, "categorical"),
