@@ -96,7 +96,8 @@ galvi_design <- function(formula, data = NULL, family = gaussian(), weights, off
   na.action <- if (missing(na.action)) default_na_action() else na.action
   frame <- environment()
   read_design(
-    formula, data, typed_argument("family", typed_family_words(), frame), as.list(call)[c("weights", "offset", "subset")], na.action
+    with_passed_on(formula, match.call(), frame), data, typed_argument("family", typed_family_words(), frame),
+    as.list(call)[c("weights", "offset", "subset")], na.action
   )
 }
 

@@ -73,7 +73,7 @@ coefficient_aliases <- function(name) {
 
 # As brms writes factor(cyl)6, I(x^2) and others.
 name_of_brms <- function(x) {
-  for (dropped in c(" ", "(", ")", "[", "]", ",", "\"", "'", "?")) x <- gsub(dropped, "", x, fixed = TRUE)
+  for (dropped in c(" ", "(", ")", "[", "]", ",", "\"", "'", "?", "`")) x <- gsub(dropped, "", x, fixed = TRUE)
   for (sign in names(signs_of_brms)) x <- gsub(sign, signs_of_brms[[sign]], x, fixed = TRUE)
   x
 }
@@ -215,18 +215,18 @@ with_symbols <- function(text, known, wrong) {
     paste0(".p", match(position, at))
   }
   while (nzchar(text)) {
+    name <- names[startsWith(text, names) & !grepl("^[A-Za-z0-9._:]", substring(text, nchar(names) + 1L))][1L]
+    if (!is.na(name)) {
+      add(name, symbol_of(name))
+      text <- substring(text, nchar(name) + 1L)
+      next
+    }
     inside <- regmatches(text, regexpr("^`[^`]*`", text))
     if (length(inside)) {
       name <- gsub("`", "", inside, fixed = TRUE)
       if (!name %in% names) stop_unknown_parameter(name, known, wrong)
       add(name, symbol_of(name))
       text <- substring(text, nchar(inside) + 1L)
-      next
-    }
-    name <- names[startsWith(text, names) & !grepl("^[A-Za-z0-9._:]", substring(text, nchar(names) + 1L))][1L]
-    if (!is.na(name)) {
-      add(name, symbol_of(name))
-      text <- substring(text, nchar(name) + 1L)
       next
     }
     found <- regmatches(text, regexpr(number, text))

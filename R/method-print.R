@@ -85,13 +85,16 @@ print_model <- function(x, digits) {
 #' @noRd
 print_call <- function(call, formulas) {
   written <- call
+  described <- character()
   for (i in seq_along(call)[-1L]) {
     value <- call[[i]]
     if (!missing(value) && !is.null(value) && !is.language(value) && length(deparse(value, nlines = 3L)) > 2L) {
+      described <- c(described, describe(value))
       written[[i]] <- as.name(describe(value))
     }
   }
-  text <- gsub("`", "", deparse(written, width.cutoff = 0.8 * getOption("width")), fixed = TRUE)
+  text <- deparse(written, width.cutoff = 0.8 * getOption("width"))
+  for (words in described) text <- gsub(sprintf("`%s`", words), words, text, fixed = TRUE)
   cat("Call:  ", paste(text, collapse = "\n  "), "\n", sep = "")
   if (is.call(call$formula)) return(invisible())
   for (f in formulas) print_wrapped(paste("Formula:", deparse_one(f)), 4L)

@@ -72,8 +72,10 @@ orthonormal_basis <- function(X, mean, second, weights, threads) {
   q <- ncol(X)
   size <- pmax(abs(mean), 0)
   sd <- sqrt(diag(second))
-  # rounding gives a constant column a tiny sd
-  sd[sd <= 1e-12 * size] <- 0
+  # rounding gives a constant column a tiny sd, which a factorisation of that column alone takes for a full rank
+  constant <- sd <= 1e-12 * size
+  sd[constant] <- 0
+  second[constant, ] <- second[, constant] <- 0
   scale <- ifelse(sd > 0, sd, unit_if_zero(size))
   S <- second / outer(scale, scale)
   corrected <- function(T) {

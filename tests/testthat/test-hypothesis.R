@@ -82,6 +82,18 @@ test_that("coefficients have the names of coef() and of brms", {
   expect_equal(value("wt*2-1e-1*wt+.5"), 1.9 * coef(fit)[["wt"]] + 0.5)
 })
 
+test_that("coefficients of columns with spaces are named with backticks or as brms names them", {
+  set.seed(1)
+  d <- data.frame(`my x` = rnorm(40), g = gl(2, 20), y = rnorm(40), check.names = FALSE)
+  fit <- galvi(y ~ `my x` * g, d)
+  for (name in c("`my x`", "myx")) {
+    expect_equal(hypothesis(fit, paste(name, "= 0"))$hypothesis$Estimate, coef(fit)[["`my x`"]])
+    expect_equal(hypothesis(fit, paste0(name, ":g2 - ", name, " > 1"))$hypothesis$Estimate,
+                 coef(fit)[["`my x`:g2"]] - coef(fit)[["`my x`"]] - 1)
+  }
+  expect_output(print(fit), "y ~ `my x` * g", fixed = TRUE)
+})
+
 test_that("other predictors and classes have prefixes", {
   fit <- galvi(list(mpg ~ wt, sigma ~ wt), mtcars)
   h <- hypothesis(fit, c("sigma_wt > 0", "sigma_Intercept > wt"))$hypothesis

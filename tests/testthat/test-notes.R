@@ -33,6 +33,20 @@ test_that("columns that depend on each other are named, as lm() names them", {
   expect_null(fit$notes)
 })
 
+test_that("a constant column is seen beside the intercept, whatever its rounding", {
+  for_seeds(1:30, function(seed) {
+    d <- data.frame(y = rnorm(sample(3:300, 1)))
+    d$k <- sample(c(1, 2, 0.1, 1e6, -7), 1)
+    expect_message(fit <- galvi(y ~ k, d), "`k` depends on other columns")
+    expect_lt(abs(coef(fit)[["k"]] * d$k[1]), 1e-6)
+    expect_equal(coef(fit)[["(Intercept)"]], coef(suppressMessages(galvi(y ~ 1, d)))[["(Intercept)"]], tolerance = 0.05)
+  })
+  d <- data.frame(x = seq(-1, 1, length.out = 60), k = 1)
+  d$y <- d$x + sin(1:60)
+  of_sigma <- suppressMessages(galvi(list(y ~ x, sigma ~ k), d))
+  expect_lt(max(abs(coef(of_sigma))), 10)
+})
+
 test_that("separated classes are", {
   got <- noted(galvi(I(Species == "setosa") ~ Petal.Length, iris, binomial()), "separation")
   expect_match(got$note$text, "those of all rows")

@@ -332,6 +332,25 @@ test_that("a new response has the weight of its row, 1 where newdata has none", 
   expect_close(predict(fit, type = "density"), dnorm(cars$dist, fitted(fit), wanted, log = TRUE), tol$expectation)
 })
 
+test_that("weights, offset and subset that another function passes on are those of where they were typed", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(12), col = 12:1)
+  d$y <- d$x + rnorm(12)
+  given <- rep(1, 12)  # what the formula's environment finds under this name
+  fit <- function(data, ...) galvi(y ~ x, data, ...)
+  design <- function(data, ...) galvi_design(y ~ x, data, ...)
+  typed <- function(data, given) {
+    list(fit(data, weights = given), fit(data, offset = given), fit(data, subset = given > 3),
+         design(data, weights = given))
+  }
+  got <- typed(d, 1:12)
+  expect_equal(coef(got[[1]]), coef(galvi(y ~ x, d, weights = 1:12)))
+  expect_equal(coef(got[[2]]), coef(galvi(y ~ x, d, offset = 1:12)))
+  expect_equal(coef(got[[3]]), coef(galvi(y ~ x, d[4:12, ])))
+  expect_equal(galvi_model(got[[4]])$size, 1:12)
+  expect_equal(coef(fit(d, weights = col)), coef(galvi(y ~ x, d, weights = col)))
+})
+
 test_that("frequency() is a word of `weights` alone, and says what it takes", {
   d <- weighted_data("poisson")
   expect_identical(stats::frequency, frequency)
