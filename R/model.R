@@ -97,6 +97,7 @@ build_terms <- function(parts, design, context) {
   context$even_rows <- even_rows(design)
   context$share <- design$stream$share
   context$fixed_space <- fixed_space(fixed, nrow(design$data), context)
+  context$default_variance <- variance_of_terms(fixed, design, context)
   context$smooths <- smooths_of(parts$specs, design$data, fixed, context)
   built <- c(if (!is.null(fixed$term)) list(fixed), lapply(parts$specs, function(spec) {
     design_term(spec, design$data, context)
@@ -112,6 +113,23 @@ build_terms <- function(parts, design, context) {
     known = c(fixed$known, unlist(lapply(parts$specs, basis_name))),
     priors = do.call(c, c(list(list()), lapply(built, `[[`, "priors")))
   )
+}
+
+#' The variance of the predictor that terms beside the fixed effects begin with, and that bounds what they may have
+#'
+#' Ten times what the columns leave of the response where that is less than the whole: a search from far above it ends at
+#' the wrong variances of several terms, and a share of the whole may be more than there is.
+#' @noRd
+variance_of_terms <- function(fixed, design, context) {
+  most_rows <- 2000
+  whole <- context$default_variance
+  if (!is.null(context$parameter) || is.null(fixed$term) || !link_has(design$family, "same_units")) return(whole)
+  y <- as.numeric(design$modelled) - design$offset[, 1L]
+  at <- unique(round(seq(1, length(y), length.out = min(length(y), most_rows))))
+  root <- sqrt(context$weights[at])
+  fit <- stats::.lm.fit(root * cbind(1, fixed$rows$W[at, , drop = FALSE]), root * y[at])
+  left <- sum(fit$residuals^2) / sum(context$weights[at]) * length(at) / max(1, length(at) - fit$rank)
+  if (2 * fit$rank > length(at) || !is.finite(left) || left <= 0) whole else min(whole, 10 * left)
 }
 
 # Of sort_priors(): what terms read.

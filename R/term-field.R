@@ -59,6 +59,7 @@ design_term.field_term <- function(spec, frame, context) {
   if (spec$by_hyper == "each" && is.null(spec$by_levels)) stop_each(spec$label)
   spec$scaling <- if (isTRUE(spec$scale)) field_scaling(spec) else 1
   rows <- spec_rows(spec, frame)
+  context <- per_unit_of_by(context, spec, frame)
   spec$hyper <- field_hyper(spec, context)
   field <- spec_field(spec, field_structure(spec))
   basis <- design_basis(spec, rows, max(0L, ncol(field$basis)), context)

@@ -148,6 +148,14 @@ by_levels <- function(x, name) {
   stop_galvi("data", sprintf("`by = %s` must be numbers or a factor, not %s.", name, describe(x)))
 }
 
+# Numbers `by` multiply a function of one, so that its default variance is per squared unit of them.
+per_unit_of_by <- function(context, spec, frame) {
+  x <- if (!is.null(spec$by) && is.null(spec$by_levels)) as.numeric(frame[[variable_name(spec$by)]])
+  size <- if (length(x)) weighted_mean(x^2, context$weights) else 1
+  if (is.finite(size) && size > 0) context$default_variance <- context$default_variance / size
+  context
+}
+
 # list(by = N numbers) or list(group = N integers) or nothing.
 by_rows <- function(spec, frame) {
   if (is.null(spec$by)) return(NULL)

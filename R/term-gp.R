@@ -336,6 +336,7 @@ design_term.gp_term <- function(spec, frame, context) {
     input_facts(frame[[variable_name(input)]], variable_name(input))
   })
   if (!is.null(spec$by)) spec$by_levels <- by_levels(frame[[variable_name(spec$by)]], variable_name(spec$by))
+  context <- per_unit_of_by(context, spec, frame)
   check_time_values(spec)
   check_numeric_time(spec, frame)
   block <- input_block(spec, frame)

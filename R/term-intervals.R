@@ -62,14 +62,3 @@ unit_variance.interval_term <- function(spec) length(spec$levels)^max(0, 2 * int
 
 #' @export
 field_basis.interval_term <- function(spec) if (spec$model == "rw2") list(name = "slope", slope = TRUE)
-
-# A walk multiplies x, so that its default variance is per squared unit of x.
-#' @export
-design_term.tve_term <- function(spec, frame, context) {
-  x <- frame[[variable_name(spec$by)]]
-  if (is.numeric(x)) {
-    size <- sqrt(weighted_mean(x^2, context$weights))
-    if (size > 0) context$default_variance <- context$default_variance / size^2
-  }
-  NextMethod()
-}

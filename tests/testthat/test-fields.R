@@ -626,3 +626,33 @@ test_that("a level is the same level whatever type of number it comes as", {
   expect_identical(predict(map, whole), predict(map, d))
   expect_identical(predict(galvi(y ~ gmrf(g, edges), whole, hyper = "fixed"), d), predict(map, d))
 })
+
+test_that("variances of groups are found beside columns that explain nearly everything", {
+  set.seed(3)
+  d <- expand.grid(day = gl(5, 1), vial = gl(6, 1), conc = c(0, 250, 500, 750, 1000))
+  rest <- rnorm(5, 0, 0.8)[d$day] + rnorm(30, 0, 0.6)[interaction(d$day, d$vial)] + rnorm(nrow(d))
+  at <- function(slope) {
+    d$y <- slope * d$conc + rest
+    galvi(y ~ conc + (1 | day/vial), d)
+  }
+  flat <- as.data.frame(VarCorr(at(0)))$sdcor
+  steep <- as.data.frame(VarCorr(at(3)))$sdcor
+  expect_equal(steep, flat, tolerance = 1e-3)
+  # nlme's Assay: lme4's estimates
+  fit <- suppressMessages(galvi(logDens ~ sample * dilut + (1 | Block) + (1 | Block:sample) + (1 | Block:dilut),
+                                as.data.frame(nlme::Assay)))
+  expect_equal(as.data.frame(VarCorr(fit))$sdcor, c(0.00981, 0.02529, 0.00914, 0.04156), tolerance = 2e-3)
+})
+
+test_that("units of a numeric by change nothing", {
+  set.seed(2)
+  d <- data.frame(g = gl(8, 10), t = rep(1:10, 8), z = runif(80))
+  d$y <- rnorm(8)[d$g] * d$z + rnorm(80)
+  bounds <- vapply(c(1, 1000, 1e-3), function(unit) {
+    d$z <- unit * d$z
+    c(galvi(y ~ iid(g, by = z), d)$elbo, galvi(y ~ gp(t, by = z), d)$elbo, galvi(y ~ ar1(t, by = z), d)$elbo,
+      galvi(y ~ rw1(t, by = z), d)$elbo)
+  }, numeric(4))
+  expect_equal(bounds[, 2], bounds[, 1], tolerance = 1e-5)
+  expect_equal(bounds[, 3], bounds[, 1], tolerance = 1e-5)
+})
