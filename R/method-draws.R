@@ -4,8 +4,9 @@
 #' @method posterior_linpred galvi
 #' @rawNamespace S3method(rstantools::posterior_linpred,galvi)
 posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
-                                    dpar = NULL, ...) {
+                                    dpar = NULL, seed = NULL, ...) {
   re_formula <- one_re_formula(re_formula, list(...))
+  ndraws <- asked_draws(ndraws, list(...))
   transform <- check_flag(transform, "transform")
   object <- answering_view(object)
   k <- check_dpar(object, dpar)
@@ -20,16 +21,18 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
     if (transform) view$family$linkinv(eta) else eta
   }
   over_draws(object, draws_target(object, newdata, re_formula), ndraws, f,
-    if (length(own) > 1L) latent_names(object))
+    if (length(own) > 1L) latent_names(object), seed)
 }
 
 #' @rdname draws
 #' @method posterior_epred galvi
 #' @rawNamespace S3method(rstantools::posterior_epred,galvi)
-posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, ...) {
+posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, seed = NULL,
+                                  ...) {
   re_formula <- one_re_formula(re_formula, list(...))
+  ndraws <- asked_draws(ndraws, list(...))
   if (or_else(check_dpar(object, dpar), 1L) > 1L) {
-    return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar))
+    return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar, seed))
   }
   object <- answering_view(object)
   classes <- has_classes(object)
@@ -39,7 +42,7 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
     if (is_mixed(object$family)) number_given(fit, eta) else response_mean(fit, known)
   }
   target <- draws_target(object, newdata, re_formula, averages = TRUE)
-  draws <- over_draws(object, target, ndraws, f, if (classes) response_levels(object))
+  draws <- over_draws(object, target, ndraws, f, if (classes) response_levels(object), seed)
   if (any(is.infinite(draws))) {
     warn_galvi("numeric", paste(
       "Draws of the mean response are infinite, or too large for a number: Inf. posterior_linpred() does not",
@@ -52,19 +55,20 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 #' @rdname draws
 #' @method posterior_predict galvi
 #' @rawNamespace S3method(rstantools::posterior_predict,galvi)
-posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
+posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, seed = NULL, ...) {
   re_formula <- one_re_formula(re_formula, list(...))
+  ndraws <- asked_draws(ndraws, list(...))
   if (!is.null(pure_noise(object))) {
     new <- drawn_residuals(object, newdata, re_formula)
-    return(over_draws(new$fit, new$target, ndraws, draw_response))
+    return(over_draws(new$fit, new$target, ndraws, draw_response, seed = seed))
   }
   target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))
-  if (is_counts(object)) return(over_draws(object, target, ndraws, draw_response, response_levels(object)))
+  if (is_counts(object)) return(over_draws(object, target, ndraws, draw_response, response_levels(object), seed))
   # levels of an ordinal column among others are numbers from 1
   draw <- if (!is_mixed(object$family)) draw_response else function(fit, target, eta) {
     draw_response(fit, target, eta) + has_classes(fit)
   }
-  out <- over_draws(object, target, ndraws, draw)
+  out <- over_draws(object, target, ndraws, draw, seed = seed)
   warn_large_draws("Drawn responses are", out, "posterior_linpred()")
   if (has_classes(object)) structure(out + 1, levels = response_levels(object)) else out
 }
@@ -72,22 +76,23 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
 #' @rdname draws
 #' @method log_lik galvi
 #' @rawNamespace S3method(rstantools::log_lik,galvi)
-log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, ...) {
+log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, seed = NULL, ...) {
   re_formula <- one_re_formula(re_formula, list(...))
+  ndraws <- asked_draws(ndraws, list(...))
   if (!is.null(newdata) && inherits(object, "galvi_wide")) {
     stop_galvi("argument", paste(
       "log_lik() of a fit of responses() is that of its observed entries: `newdata` must be NULL.",
       "predict(responses = ) takes responses of new units."
     ))
   }
-  if (!is.null(pure_noise(object))) return(unit_densities(object, ndraws, re_formula))
+  if (!is.null(pure_noise(object))) return(unit_densities(object, ndraws, re_formula, seed))
   target <- draws_target(object, newdata, re_formula, response = TRUE)
-  over_draws(object, target, ndraws, log_density_given)
+  over_draws(object, target, ndraws, log_density_given, seed = seed)
 }
 
 #' Log densities of the responses of each unit together: draws x units
 #' @noRd
-unit_densities <- function(fit, ndraws, re_formula) {
+unit_densities <- function(fit, ndraws, re_formula, seed) {
   if (!all(pure_noise(fit))) {
     stop_galvi("argument", paste(
       "log_lik() is not for rescor() of gaussian and other responses together: the gaussian ones have no density of",
@@ -96,7 +101,7 @@ unit_densities <- function(fit, ndraws, re_formula) {
   }
   view <- answering_view(fit)
   view["noise_of"] <- list(NULL) # all columns at once
-  out <- over_draws(view, draws_target(view, NULL, re_formula), ndraws, residual_densities)
+  out <- over_draws(view, draws_target(view, NULL, re_formula), ndraws, residual_densities, seed = seed)
   unit <- fit$data[[wide_names[["unit"]]]]
   t(rowsum(t(out), unit, reorder = FALSE))
 }

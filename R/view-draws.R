@@ -22,7 +22,10 @@
 #' @param newdata A data frame with the variables of the formula (for `log_lik()` also the response). NULL, the default,
 #'   stands for the observations. For [responses()] a row for each new unit: draws are of its entries, the first column
 #'   of all units before the second.
-#' @param ndraws Number of draws, a positive whole number; 1000 by default. Use [set.seed()] for reproducible draws.
+#' @param ndraws Number of draws, a positive whole number; 1000 by default. `draws` and `nsamples`, as in other packages,
+#'   are the same.
+#' @param seed A whole number makes draws reproducible, and leaves the state of R's random numbers as it was. NULL, the
+#'   default, draws from that state ([set.seed()]).
 #' @param re_formula,dpar As in [predict()][predict.galvi]; `re.form` is the same as `re_formula`.
 #' @param prob Probability of the intervals, between 0 and 1; 0.9 by default.
 #' @param pars Names of coefficients and hyperparameters; NULL (the default) for all.
@@ -64,6 +67,9 @@
 NULL
 
 # ---- what they share ----
+
+# The number of draws by the names that rstanarm and earlier versions of brms have.
+asked_draws <- function(ndraws, dots) or_else(dots[["draws"]], or_else(dots[["nsamples"]], ndraws))
 
 #' @param averages May means be taken over groups?
 #' @noRd
@@ -129,7 +135,8 @@ nearest_states <- function(z, posterior) {
 #'   draw: a vector, or a matrix with a column per name.
 #' @param names Of the columns; NULL for a vector.
 #' @noRd
-over_draws <- function(fit, target, ndraws, f, names = NULL) {
+over_draws <- function(fit, target, ndraws, f, names = NULL, seed = NULL) {
+  if (!is.null(seed)) return(with_seed(check_whole(seed, "seed", 0), over_draws(fit, target, ndraws, f, names)))
   ndraws <- check_whole(ndraws, "ndraws")
   if (!is.null(target$sets)) {
     return(drawn_from_parts(fit, ndraws, function(i, count) over_draws(fit$fits[[i]], target$sets[[i]], count, f, names)))

@@ -104,6 +104,20 @@ test_that("new units of a table of responses have draws of their entries", {
   expect_lt(max(abs(off)), draw_limit)
 })
 
+test_that("`seed` reproduces draws and leaves the state alone, and `draws` is another name of their number", {
+  fit <- small_fit("counts")
+  for (draw in list(posterior_linpred.galvi, posterior_epred.galvi, posterior_predict.galvi, log_lik.galvi)) {
+    set.seed(1)
+    state <- .Random.seed
+    first <- draw(fit, draws = 4, seed = 7)
+    expect_identical(.Random.seed, state)
+    expect_identical(nrow(first), 4L)
+    expect_identical(draw(fit, nsamples = 4, seed = 7), first)
+    expect_false(identical(draw(fit, ndraws = 4, seed = 8), first))
+    expect_error(draw(fit, seed = "a"), "`seed` must be a whole number", class = "galvi_error_argument")
+  }
+})
+
 test_that("set.seed() reproduces draws, and rows with missing values keep their places", {
   d <- field_data()
   fit <- galvi(y ~ x + iid(g), d, poisson())
