@@ -44,6 +44,9 @@ dependent_columns <- function(view) {
   decomposed <- qr(W, tol = 1e-7)
   aliased <- spec$columns[decomposed$pivot[-seq_len(decomposed$rank)]]
   if (!length(aliased)) aliased <- spec$columns[tied]
+  # strata without events are no one's typed columns
+  aliased <- intersect(aliased, spec$columns[shown_columns(spec)])
+  if (!length(aliased)) return(NULL)
   new_note("dependent", sprintf(paste(
     "%s %s on other columns (lm() gives NA for %s): the data determine sums of effects only, and the default prior how",
     "they are divided. Leave %s out, or type priors."

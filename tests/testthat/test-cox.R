@@ -452,3 +452,11 @@ test_that("the evidence does not depend on whether pieces of equal rows are adde
   expect_gt(length(each$model$y), 200)
   expect_equal(one$elbo, each$elbo, tolerance = 1e-7)
 })
+
+test_that("strata without events are no columns that users could leave out", {
+  d <- survival::rats[survival::rats$sex == "f", ]
+  expect_no_message(fit <- galvi(survival::Surv(time, status) ~ rx + strata(litter), d, cox("events")))
+  expect_length(Filter(function(note) note$what == "dependent", fit$notes), 0L)
+  d$twice <- 2 * d$rx
+  expect_message(galvi(survival::Surv(time, status) ~ rx + twice + strata(litter), d, cox("events")), "`twice` depends on")
+})
