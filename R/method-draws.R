@@ -131,17 +131,32 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
 #' @rdname draws
 #' @method as_draws galvi
 #' @rawNamespace S3method(posterior::as_draws,galvi)
-as_draws.galvi <- function(x, ndraws = 1000, ...) {
-  ndraws <- check_whole(ndraws, "ndraws")
-  if (is_imputed(x)) {
-    return(posterior::as_draws_matrix(drawn_from_parts(x, ndraws, function(i, count) {
-      unclass(as_draws.galvi(x$fits[[i]], count))
-    })))
-  }
+as_draws.galvi <- function(x, ndraws = 1000, seed = NULL, ...) {
+  posterior::as_draws_matrix(shown_draws(x, check_whole(ndraws, "ndraws"), seed))
+}
+
+#' @rdname draws
+#' @export
+as.matrix.galvi <- function(x, ndraws = 1000, seed = NULL, ...) {
+  refuse_dots(list(...), as.matrix.galvi, "as.matrix()")
+  shown_draws(x, check_whole(ndraws, "ndraws"), seed)
+}
+
+#' @rdname draws
+#' @export
+as.data.frame.galvi <- function(x, row.names = NULL, optional = FALSE, ndraws = 1000, seed = NULL, ...) {
+  refuse_dots(list(...), as.data.frame.galvi, "as.data.frame()")
+  as.data.frame(shown_draws(x, check_whole(ndraws, "ndraws"), seed), row.names = row.names, optional = TRUE)
+}
+
+# Draws of all that has a posterior: draws x parameters.
+shown_draws <- function(x, ndraws, seed = NULL) {
+  if (!is.null(seed)) return(with_seed(check_whole(seed, "seed", 0), shown_draws(x, ndraws)))
+  if (is_imputed(x)) return(drawn_from_parts(x, ndraws, function(i, count) shown_draws(x$fits[[i]], count)))
   drawn <- drawn_parameters(x, ndraws)
   # what was held has no posterior
   shown <- which(!in_array(x$model$hyper) & !x$model$hyper$name %in% x$hyper$name[x$hyper$status == "fixed"])
-  posterior::as_draws_matrix(cbind(drawn$coefficients, drawn$hyper[, shown, drop = FALSE]))
+  cbind(drawn$coefficients, drawn$hyper[, shown, drop = FALSE])
 }
 
 #' Joint draws of the coefficients and of all hyperparameters as users see them

@@ -27,6 +27,7 @@
 #' @param seed A whole number makes draws reproducible, and leaves the state of R's random numbers as it was. NULL, the
 #'   default, draws from that state ([set.seed()]).
 #' @param re_formula,dpar As in [predict()][predict.galvi]; `re.form` is the same as `re_formula`.
+#' @param row.names,optional As in [as.data.frame()].
 #' @param prob Probability of the intervals, between 0 and 1; 0.9 by default.
 #' @param pars Names of coefficients and hyperparameters; NULL (the default) for all.
 #' @param ... Not used: arguments that methods for other models have are passed over.
@@ -41,7 +42,8 @@
 #' * `posterior_interval()`: a matrix of credible intervals with a row per coefficient and learned hyperparameter. It is
 #'   computed from the posterior without draws.
 #' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per
-#'   hyperparameter that is not fixed, named as in `fit$hyper`.
+#'   hyperparameter that is not fixed, named as in `fit$hyper`. `as.matrix()` and `as.data.frame()` have the same draws
+#'   without that package.
 #' @section Errors:
 #' `galvi_error_argument` if an argument is not as described; `galvi_error_newdata` if `newdata` lacks a variable.
 #' @references

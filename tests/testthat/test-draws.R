@@ -230,3 +230,14 @@ test_that("coefficients that are known are drawn as such", {
   draws <- posterior::as_draws_matrix(posterior::as_draws(fit, ndraws = 3))
   expect_identical(as.vector(draws[, "(Intercept)"]), c(0, 0, 0))
 })
+
+test_that("as.matrix() and as.data.frame() have the draws of as_draws()", {
+  fit <- small_fit("counts")
+  draws <- as.matrix(fit, ndraws = 6, seed = 2)
+  expect_identical(dim(draws), c(6L, length(coef(fit)) + sum(fit$hyper$status == "learned")))
+  expect_identical(unname(draws), unname(as.matrix(as.data.frame(fit, ndraws = 6, seed = 2))))
+  expect_identical(names(as.data.frame(fit, ndraws = 6)), colnames(draws))
+  expect_error(as.matrix(fit, count = 6), class = "galvi_error_argument")
+  skip_if_not_installed("posterior")
+  expect_equal(unclass(posterior::as_draws(fit, ndraws = 6, seed = 2)), draws, ignore_attr = TRUE)
+})
