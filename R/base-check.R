@@ -305,6 +305,23 @@ effect_prefix <- function(parameter) {
   if (is.null(parameter) || parameter == "mu") "" else coefficient_prefix(parameter)
 }
 
+#' A data frame with numbers in place of 64-bit integers, as databases return
+#' @noRd
+without_integer64 <- function(frame) {
+  for (j in which(vapply(frame, inherits, NA, "integer64"))) frame[[j]] <- integer64_numbers(frame[[j]])
+  frame
+}
+
+# Class integer64 has the integers' bits in place of those of doubles. They are read here because as.double() knows this
+# only with package bit64. NA has the sign bit alone, which is NA as a 32-bit integer.
+integer64_numbers <- function(x) {
+  bits <- writeBin(as.vector(unclass(x)), raw(), endian = "little")
+  halves <- matrix(readBin(bits, "integer", 2L * length(x), endian = "little"), 2L)
+  low <- halves[1L, ]
+  low[is.na(low)] <- -2^31
+  halves[2L, ] * 2^32 + low %% 2^32
+}
+
 # What is wrong with the size of numbers; character() if nothing is.
 magnitude_error <- function(x, least = 1e-100, most = 1e100) {
   if (!is.double(x) || inherits(x, "integer64")) return(character())

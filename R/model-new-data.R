@@ -97,7 +97,7 @@ as_new_data <- function(newdata) {
   if (!is.data.frame(newdata)) {
     stop_galvi("newdata", sprintf("`newdata` must be a data frame, not %s.", describe(newdata)))
   }
-  newdata
+  without_integer64(newdata)
 }
 
 # The likelihood was built for a survival object of one type, or for none.

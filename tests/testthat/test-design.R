@@ -201,6 +201,32 @@ test_that("what came from outside the data is looked up there again", {
   )
 })
 
+test_that("64-bit integers are the numbers that they mean, without package bit64", {
+  # as bit64::as.integer64() makes them
+  as_long <- function(x) {
+    bits <- as.raw(outer(256^(0:7), x, function(unit, x) x %/% unit %% 256))
+    structure(readBin(bits, "double", length(x), endian = "little"), class = "integer64")
+  }
+  x <- c(0, 1, -1, 2^31 - 1, 2^31, -2^31, -2^31 - 1, 2^32, -2^32, 2^53, -2^53, 123456789012)
+  expect_identical(integer64_numbers(as_long(x)), x)
+  expect_identical(integer64_numbers(as_long(1)[0L]), numeric())
+  expect_identical(integer64_numbers(as_long(-2^63)), NA_real_)
+  set.seed(6)
+  d <- data.frame(x = rep(-5:4, 3), g = rep(c(3, 4, 8e9), each = 10))
+  d$y <- d$x / 3 + d$g / 2e9 + rnorm(30)
+  long <- transform(d, x = as_long(x), g = as_long(g))
+  fit <- galvi(y ~ x + (1 | g), d)
+  other <- galvi(y ~ x + (1 | g), long)
+  expect_identical(coef(other), coef(fit))
+  expect_identical(ranef(other), ranef(fit))
+  expect_identical(predict(fit, long), predict(fit, d))
+  new <- data.frame(g = 8e9)
+  expect_equal(
+    conditional_effects(fit, "x", conditions = transform(new, g = as_long(g)), re_formula = NULL)$x$estimate__,
+    conditional_effects(fit, "x", conditions = new, re_formula = NULL)$x$estimate__
+  )
+})
+
 test_that("unused levels are dropped, and unknown to predictions", {
   d <- data.frame(y = 1:4, g = factor(c("a", "b", "a", "b"), c("a", "b", "c")))
   built <- prepare_model(y ~ g, d)
