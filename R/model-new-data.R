@@ -224,6 +224,10 @@ new_frame <- function(terms, newdata, args, xlevels) {
   if (nrow(frame) != nrow(newdata)) {
     stop_galvi("newdata", unreadable(sprintf("found for '%s'", names(frame)[1L]), "newdata"))
   }
+  for (name in intersect(names(frame), attr(terms, "na_levels"))) {
+    text <- as.character(frame[[name]])
+    frame[[name]] <- replace(text, is.na(text), "NA")
+  }
   match_classes(frame, attr(terms, "dataClasses"), xlevels)
 }
 

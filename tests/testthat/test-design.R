@@ -234,6 +234,39 @@ test_that("unused levels are dropped, and unknown to predictions", {
   expect_error(design_rows(built$design, data.frame(g = "c")), class = "galvi_error_newdata")
 })
 
+test_that("NA that is a level is a level of its own in predictions and in effects of groups", {
+  set.seed(3)
+  d <- data.frame(x = rnorm(60), g = factor(rep(c("b", "a", "none"), 20), c("b", "a", "none")))
+  d$y <- d$x + 2 * (d$g == "none") + (d$g == "a") + rnorm(60) / 2
+  na <- transform(d, g = addNA(replace(g, g == "none", NA)))
+  fit_all <- function(data) {
+    lapply(list(y ~ g * x, y ~ x + (1 + x | g), y ~ g + s(x, by = g, k = 4)), galvi, data = data, hyper = "fixed")
+  }
+  fits <- fit_all(na)
+  others <- fit_all(d)
+  expect_identical(names(coef(fits[[1L]])), sub("none", "NA", names(coef(others[[1L]]))))
+  for (i in seq_along(fits)) {
+    expect_identical(predict(fits[[i]]), predict(others[[i]]))
+    # as in lm(), it need not be a level there
+    for (new in list(na, na[3:4, ], transform(na, g = as.character(g)))) {
+      expect_equal(predict(fits[[i]], new), predict(others[[i]], d[row.names(new), ]), tolerance = 1e-12)
+    }
+  }
+  expect_identical(row.names(ranef(fits[[2L]])$g), c("b", "a", "NA"))
+  expect_equal(unname(ranef(fits[[2L]])$g), unname(ranef(others[[2L]])$g), ignore_attr = TRUE)
+  held_out <- function(fit) {
+    set.seed(1)
+    kfold(fit, K = 3)$estimates
+  }
+  expect_equal(held_out(fits[[1L]]), held_out(others[[1L]]))
+  # a level without rows is dropped, and rows with another value have no prediction
+  without <- galvi(y ~ g, na[d$g != "none", ], hyper = "fixed")
+  expect_identical(names(coef(without)), c("(Intercept)", "ga"))
+  expect_identical(is.na(unname(predict(without, na[1:3, ]))), c(FALSE, FALSE, TRUE))
+  both <- transform(d, g = factor(g, exclude = NULL, labels = c("NA", "a", NA)))
+  expect_error(galvi(y ~ g, both), "`g` has the level \"NA\" and NA", class = "galvi_error_data")
+})
+
 test_that("new data bring their response where it is asked for", {
   d <- data.frame(s = c(1, 2, 0), n = c(2, 2, 3), x = 1:3)
   design <- prepare_model(cbind(s, n - s) ~ x, d, binomial())$design

@@ -272,7 +272,9 @@ test_that("values of text are levels of a column that is a factor in another chu
   expect_identical(nobs(fit), 600L)
   # NA that is a level stays one
   few[[2L]]$g <- addNA(replace(few[[2L]]$g, 1:20, NA))
-  expect_identical(nobs(held_fit(chunks_of(few[[2L]]), y ~ g)), 300L)
+  expect_identical(names(coef(held_fit(chunks_of(few[[2L]]), y ~ g))), c("(Intercept)", "gu", "gNA"))
+  d$g <- addNA(replace(d$g, d$g == "w", NA))
+  expect_same_fit(held_fit(as_function(d), y ~ g), held_fit(d, y ~ g))
 })
 
 test_that("default priors, starts and points come from the sample", {
