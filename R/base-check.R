@@ -213,12 +213,15 @@ refuse_print_dots <- function(dots, method) {
   refuse_dots(dots, method, "print()", setdiff(names(formals(print.default)), c("x", "...")))
 }
 
-whole_words <- function(n) format(n, big.mark = ",", scientific = FALSE)
+# Between thousands, where it is not the decimal mark.
+big_mark <- function() if (getOption("OutDec") == ",") "." else ","
+
+whole_words <- function(n) format(n, big.mark = big_mark(), scientific = FALSE)
 
 gib <- function(bytes) {
   size <- bytes / 2^30
   digits <- if (size < 1) 2L else if (size < 8) 1L else 0L
-  format(if (size < 1) signif(size, 2L) else round(size, digits), big.mark = ",", scientific = FALSE)
+  format(if (size < 1) signif(size, 2L) else round(size, digits), big.mark = big_mark(), scientific = FALSE)
 }
 
 # An error of the user's function names the function. Warnings come from searches that go far out, and are dropped.
@@ -359,10 +362,20 @@ not_null <- function(x) x[!vapply(x, is.null, NA)]
 #' @noRd
 alike <- function(numbers, x) `attributes<-`(numbers, attributes(range(x)))
 
+#' Text of numbers in labels and in code, which has a point whatever options(OutDec = ) is
+#' @noRd
+with_point <- function(expr) {
+  before <- options(OutDec = ".")
+  on.exit(options(before))
+  expr
+}
+
+code_number <- function(x, ...) with_point(format(x, ...))
+
 # Levels as text. The number 100000 is the level "100000" whether it came as a whole number or not:
 # as.character() would write "1e+05".
 level_text <- function(x) {
-  text <- as.character(x)
+  text <- with_point(as.character(x))
   whole <- if (is.double(x) && is.null(attr(x, "class"))) which(abs(x) < 1e15 & x == round(x))
   text[whole] <- sprintf("%.0f", x[whole])
   text

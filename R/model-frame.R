@@ -77,7 +77,7 @@ model_frame <- function(terms, data, args, na.action) {
   }
   # arithmetic with factors warns, and is NA in all rows
   frame <- withCallingHandlers(
-    tryCatch(eval(call, environment(terms)), error = failed),
+    tryCatch(with_point(eval(call, environment(terms))), error = failed),
     warning = function(w) if (head_name(conditionCall(w)) == "Ops.factor") failed(w)
   )
   check_shapes(frame)
@@ -209,6 +209,20 @@ name_na_levels <- function(frame, names) {
   }
   attr(attr(frame, "terms"), "na_levels") <- has_it
   frame
+}
+
+na_named <- function(x) {
+  x <- addNA(x)
+  levels(x)[is.na(levels(x))] <- "NA"
+  x
+}
+
+#' The value that a variable of the frame has elsewhere
+#' @param expr The variable, or how predictions compute it.
+#' @noRd
+variable_value <- function(name, expr, values, terms) {
+  x <- with_point(eval(expr, values, environment(terms)))
+  if (name %in% attr(terms, "na_levels")) na_named(x) else x
 }
 
 has_missing <- function(frame) vapply(unclass(frame), anyNA, NA)

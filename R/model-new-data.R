@@ -210,14 +210,14 @@ new_frame <- function(terms, newdata, args, xlevels) {
     quote(stats::model.frame), list(formula = terms, data = newdata, na.action = quote(stats::na.pass)), args
   ))
   failed <- function(e) stop_galvi("newdata", unreadable(conditionMessage(e), "newdata"))
-  frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
+  frame <- tryCatch(with_point(eval(call, environment(terms))), error = function(e) {
     # bases of splines cannot be computed without a value
     used <- intersect(looked_up(attr(terms, "variables")), names(newdata))
     complete <- which(stats::complete.cases(newdata[used]))
     if (length(complete) == nrow(newdata) && length(complete)) failed(e)
     if (!length(complete)) return(unknown_frame(terms, nrow(newdata), xlevels))
     call$data <- newdata[complete, , drop = FALSE]
-    part <- tryCatch(eval(call, environment(terms)), error = failed)
+    part <- tryCatch(with_point(eval(call, environment(terms))), error = failed)
     whole <- part[match(seq_len(nrow(newdata)), complete), , drop = FALSE]
     structure(whole, row.names = attr(newdata, "row.names"), terms = attr(part, "terms"))
   })
@@ -225,8 +225,7 @@ new_frame <- function(terms, newdata, args, xlevels) {
     stop_galvi("newdata", unreadable(sprintf("found for '%s'", names(frame)[1L]), "newdata"))
   }
   for (name in intersect(names(frame), attr(terms, "na_levels"))) {
-    text <- as.character(frame[[name]])
-    frame[[name]] <- replace(text, is.na(text), "NA")
+    frame[[name]] <- na_named(frame[[name]])
   }
   match_classes(frame, attr(terms, "dataClasses"), xlevels)
 }

@@ -259,12 +259,35 @@ test_that("NA that is a level is a level of its own in predictions and in effect
     kfold(fit, K = 3)$estimates
   }
   expect_equal(held_out(fits[[1L]]), held_out(others[[1L]]))
+  inside <- galvi(y ~ addNA(g) * x, transform(na, g = as.character(g)), hyper = "fixed")
+  expect_identical(levels(inside$data[["addNA(g)"]]), c("a", "b", "NA"))
+  expect_no_warning(alone <- predict(inside, na[3:4, ]))
+  expect_equal(alone, predict(inside)[3:4])
   # a level without rows is dropped, and rows with another value have no prediction
   without <- galvi(y ~ g, na[d$g != "none", ], hyper = "fixed")
   expect_identical(names(coef(without)), c("(Intercept)", "ga"))
   expect_identical(is.na(unname(predict(without, na[1:3, ]))), c(FALSE, FALSE, TRUE))
   both <- transform(d, g = factor(g, exclude = NULL, labels = c("NA", "a", NA)))
   expect_error(galvi(y ~ g, both), "`g` has the level \"NA\" and NA", class = "galvi_error_data")
+})
+
+test_that("labels that are made of numbers do not depend on the decimal mark", {
+  set.seed(8)
+  d <- data.frame(x = rnorm(60), a = rep(c(0.5, 1.25, 3), 20), b = rep(c(1, 2.5), each = 30))
+  d$y <- d$a + d$b + d$x + rnorm(60)
+  formulas <- list(y ~ x + (1 | a), y ~ x + (1 | a:b), y ~ factor(a) * x + iid(b))
+  fits <- lapply(formulas, galvi, data = d, hyper = "fixed")
+  before <- options(OutDec = ",")
+  on.exit(options(before))
+  for (i in seq_along(fits)) {
+    again <- galvi(formulas[[i]], d, hyper = "fixed")
+    expect_no_warning(there <- predict(fits[[i]], d[1:5, ], se.fit = TRUE))
+    expect_identical(there, predict(again, d[1:5, ], se.fit = TRUE))
+    expect_equal(there$fit, predict(fits[[i]])[1:5])
+    expect_identical(lapply(ranef(again), row.names), lapply(ranef(fits[[i]]), row.names))
+    expect_identical(names(coef(again)), names(coef(fits[[i]])))
+  }
+  expect_identical(format(se(variance = fixed(1.5))), "se(variance = fixed(1.5))")
 })
 
 test_that("new data bring their response where it is asked for", {
