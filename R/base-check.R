@@ -213,12 +213,15 @@ refuse_print_dots <- function(dots, method) {
   refuse_dots(dots, method, "print()", setdiff(names(formals(print.default)), c("x", "...")))
 }
 
-whole_words <- function(n) format(n, big.mark = ",", scientific = FALSE)
+# Between thousands, where it is not the decimal mark.
+big_mark <- function() if (getOption("OutDec") == ",") "." else ","
+
+whole_words <- function(n) format(n, big.mark = big_mark(), scientific = FALSE)
 
 gib <- function(bytes) {
   size <- bytes / 2^30
   digits <- if (size < 1) 2L else if (size < 8) 1L else 0L
-  format(if (size < 1) signif(size, 2L) else round(size, digits), big.mark = ",", scientific = FALSE)
+  format(if (size < 1) signif(size, 2L) else round(size, digits), big.mark = big_mark(), scientific = FALSE)
 }
 
 # An error of the user's function names the function. Warnings come from searches that go far out, and are dropped.
@@ -305,6 +308,23 @@ effect_prefix <- function(parameter) {
   if (is.null(parameter) || parameter == "mu") "" else coefficient_prefix(parameter)
 }
 
+#' A data frame with numbers in place of 64-bit integers, as databases return
+#' @noRd
+without_integer64 <- function(frame) {
+  for (j in which(vapply(frame, inherits, NA, "integer64"))) frame[[j]] <- integer64_numbers(frame[[j]])
+  frame
+}
+
+# Class integer64 has the integers' bits in place of those of doubles. They are read here because as.double() knows this
+# only with package bit64. NA has the sign bit alone, which is NA as a 32-bit integer.
+integer64_numbers <- function(x) {
+  bits <- writeBin(as.vector(unclass(x)), raw(), endian = "little")
+  halves <- matrix(readBin(bits, "integer", 2L * length(x), endian = "little"), 2L)
+  low <- halves[1L, ]
+  low[is.na(low)] <- -2^31
+  halves[2L, ] * 2^32 + low %% 2^32
+}
+
 # What is wrong with the size of numbers; character() if nothing is.
 magnitude_error <- function(x, least = 1e-100, most = 1e100) {
   if (!is.double(x) || inherits(x, "integer64")) return(character())
@@ -342,10 +362,20 @@ not_null <- function(x) x[!vapply(x, is.null, NA)]
 #' @noRd
 alike <- function(numbers, x) `attributes<-`(numbers, attributes(range(x)))
 
+#' Text of numbers in labels and in code, which has a point whatever options(OutDec = ) is
+#' @noRd
+with_point <- function(expr) {
+  before <- options(OutDec = ".")
+  on.exit(options(before))
+  expr
+}
+
+code_number <- function(x, ...) with_point(format(x, ...))
+
 # Levels as text. The number 100000 is the level "100000" whether it came as a whole number or not:
 # as.character() would write "1e+05".
 level_text <- function(x) {
-  text <- as.character(x)
+  text <- with_point(as.character(x))
   whole <- if (is.double(x) && is.null(attr(x, "class"))) which(abs(x) < 1e15 & x == round(x))
   text[whole] <- sprintf("%.0f", x[whole])
   text

@@ -211,7 +211,7 @@ horseshoe_of_brms <- function(df, scale_global, df_global, scale_slab, df_slab, 
     stop_galvi("prior", sprintf(paste(
       "horseshoe(par_ratio = %s) depends on the number of rows: write scale_global = %s / sqrt(n), in a gaussian model",
       "times the residual sd."
-    ), format(par_ratio), format(par_ratio)))
+    ), code_number(par_ratio), code_number(par_ratio)))
   }
   if (!identical(autoscale, FALSE)) {
     stop_galvi("prior", paste(
@@ -270,5 +270,5 @@ prior_text <- function(x) {
   name <- switch(x$type, log_normal = "lognormal", x$type)
   numbers <- Filter(is.numeric, unclass(x)[-1L])
   if (length(numbers) < length(unclass(x)) - 1L) return(format(x))
-  sprintf("%s(%s)", name, paste(vapply(numbers, format, "", digits = 4L), collapse = ", "))
+  sprintf("%s(%s)", name, paste(vapply(numbers, code_number, "", digits = 4L), collapse = ", "))
 }

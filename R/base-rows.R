@@ -110,7 +110,7 @@ rows_in_sample <- function(n, most = sample_rows) {
   kept
 }
 
-row_number <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
+row_number <- function(n) format(n, big.mark = big_mark(), scientific = FALSE, trim = TRUE)
 
 #' Up to `most` rows that stand for all n
 #' @noRd

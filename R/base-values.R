@@ -279,7 +279,7 @@ format.galvi_value <- function(x, digits = NULL, ...) {
   refuse_dots(list(...), format.galvi_value, "format()")
   fields <- unclass(x)[-1L]
   values <- vapply(fields, function(f) {
-    if (is_value(f)) format(f, digits) else paste(format(f, trim = TRUE, digits = digits), collapse = ", ")
+    if (is_value(f)) format(f, digits) else paste(code_number(f, trim = TRUE, digits = digits), collapse = ", ")
   }, "")
   sprintf("%s(%s)", x$type, paste(values, collapse = ", "))
 }
@@ -321,7 +321,7 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
     stop_galvi(what, sprintf(
       "`%s` is positive, and %s() is a prior of coefficients: use log_normal() or half_normal()%s.", arg, x$type,
       if (is_normal(x) && x$mean == 0 && is.numeric(x$sd) && is.finite(x$sd)) {
-        sprintf(", here half_normal(%s)", format(x$sd))
+        sprintf(", here half_normal(%s)", code_number(x$sd))
       } else ""
     ))
   }

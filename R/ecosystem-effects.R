@@ -66,7 +66,8 @@ grid_frame <- function(view, grid) {
     # others are constants, such as knots
     constants <- setdiff(used, names(grid))
     if (!any(used %in% names(grid)) || !all(vapply(constants, exists, NA, envir = environment(terms)))) next
-    frame[[variable_name(variables[[j]])]] <- eval(computed[[j]], grid, environment(terms))
+    name <- variable_name(variables[[j]])
+    frame[[name]] <- variable_value(name, computed[[j]], grid, terms)
   }
   frame
 }

@@ -134,7 +134,7 @@ prior_to_type <- function(fit, name) {
   unit <- if (k == 1L && link_has(fit$family, "same_units")) 2.5 * stats::sd(fit$model$y) else 1.5
   prior <- sprintf("list(%s = normal(0, %s))", if (column == "(Intercept)") "intercept" else {
     deparse(as.name(column), backtick = TRUE)
-  }, format(signif(unit / column_scale(view, column), 2L)))
+  }, code_number(signif(unit / column_scale(view, column), 2L)))
   paste("prior =", if (k == 1L) prior else sprintf("list(%s = %s)", predictor_names(fit)[k], prior))
 }
 

@@ -315,7 +315,7 @@ format.galvi_kernel <- function(x, digits = NULL, ...) {
 
 format_setting <- function(value, digits) {
   if (is_value(value)) return(format(value, digits))
-  words <- if (is.character(value)) dQuote(value, FALSE) else vapply(value, format, "", digits = digits)
+  words <- if (is.character(value)) dQuote(value, FALSE) else with_point(vapply(value, format, "", digits = digits))
   if (length(words) == 1L) return(words)
   sprintf("%s(%s)", if (is.list(value)) "list" else "c", paste(words, collapse = ", "))
 }

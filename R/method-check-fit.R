@@ -287,7 +287,7 @@ k_words <- function(x) {
     if (x$dimension > 20) {
       sprintf(
         "It refers to %s latent values jointly, so small errors add up; marginals may still be accurate.",
-        format(x$dimension, big.mark = ",")
+        whole_words(x$dimension)
       )
     } else {
       "Try more draws."
@@ -347,7 +347,7 @@ print.check_fit <- function(x, digits = max(3L, getOption("digits") - 3L), ...) 
   if (x$k > -Inf || is.na(x$k)) {
     print_wrapped(sprintf(
       "Pareto k: %s (usable below %s), from %s draws; effective number of draws: %s.", two_digits(x$k),
-      two_digits(x$threshold), format(x$draws, big.mark = ","), format(round(x$ess), big.mark = ",")
+      two_digits(x$threshold), whole_words(x$draws), whole_words(round(x$ess))
     ))
     print_wrapped(sprintf(
       "Log evidence: %s (se %s); bound: %s; divergence: %s.",

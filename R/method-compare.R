@@ -285,7 +285,7 @@ print.galvi_compare <- function(x, digits = max(3L, getOption("digits") - 3L), .
   if (!is.null(ends$density)) {
     print_wrapped(sprintf(
       "density, error: mean log predictive density and %s of %s held-out rows.", x$error_name,
-      format(x$n_held_out, big.mark = ",")
+      whole_words(x$n_held_out)
     ))
   }
   print_refused(x$refused)

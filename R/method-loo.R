@@ -281,7 +281,7 @@ standard_error_of_sum <- function(x, weights) {
 # What loo() and waic() have in common.
 print_estimates <- function(x, title, digits) {
   n <- nrow(x$pointwise)
-  cat(title, ", ", format(n, big.mark = ","), if (n == 1L) " observation\n" else " observations\n", sep = "")
+  cat(title, ", ", whole_words(n), if (n == 1L) " observation\n" else " observations\n", sep = "")
   print_wrapped(paste0(deparse_one(x$formula), ", ", x$family), 4L)
   cat("\n")
   print(round(x$estimates, digits))

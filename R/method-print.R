@@ -73,9 +73,9 @@ print_model <- function(x, digits) {
   print_smooths(x$smooths, digits)
   print_shared(x$shared, digits)
   print_hyper(x$hyper[!x$random & !x$smooth, ], x$thresholds, digits)
-  left <- if (x$left_out) sprintf(" (%s left out for missing values)", format(x$left_out, big.mark = ","))
-  cat("\n", format(x$nobs, big.mark = ","), if (x$nobs == 1L) " observation" else " observations",
-    if (!is.null(x$events)) sprintf(", %s events", format(x$events, big.mark = ",")), left, "; ",
+  left <- if (x$left_out) sprintf(" (%s left out for missing values)", whole_words(x$left_out))
+  cat("\n", whole_words(x$nobs), if (x$nobs == 1L) " observation" else " observations",
+    if (!is.null(x$events)) sprintf(", %s events", whole_words(x$events)), left, "; ",
     evidence_line(x$logLik, digits), "\n", sep = "")
   if (x$sets) print_wrapped(sprintf("Mean of %d data sets: an equal mixture of their fits, fit$fits.", x$sets))
 }
@@ -323,7 +323,7 @@ neighbour_lines <- function(fit) {
 
 cost_words <- function(x) {
   count <- function(n, what) {
-    if (length(n)) paste(format(n, big.mark = ","), if (n == 1) what else paste0(what, "s"))
+    if (length(n)) paste(whole_words(n), if (n == 1) what else paste0(what, "s"))
   }
   parts <- c(
     count(x$iterations, "step"), count(x$cost$factorisations, "factorisation"),

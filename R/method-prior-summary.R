@@ -130,7 +130,7 @@ hyper_prior_rows <- function(model, design) {
       prior_text(do.call(new_value, prior[setdiff(names(prior), "quantity")]))
     }
     own <- if (!hyper$learned[h]) {
-      list(sprintf("constant(%s)", format(hyper_shown(hyper, h, place), digits = 4L)), "user")
+      list(sprintf("constant(%s)", code_number(hyper_shown(hyper, h, place), digits = 4L)), "user")
     } else if (!is.null(typed)) {
       list(text(typed), "user")
     } else if (is.null(weak) || identical(weak$type, "uniform")) {

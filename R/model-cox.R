@@ -178,7 +178,7 @@ new_intervals <- function(times, breaks, stratum, weights, name) {
 # Time begins at 0, or at an entry before it.
 first_time <- function(times) min(0, times$start[is.finite(times$start)])
 
-shown_times <- function(x) vapply(x, format, "", digits = 7L)
+shown_times <- function(x) vapply(x, code_number, "", digits = 7L)
 
 #' Times that divide events into K intervals with about equal numbers: quantiles of type 1, of rows that count as often
 #' as their weight says

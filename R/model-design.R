@@ -59,7 +59,7 @@ check_data <- function(data) {
     stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
   }
   if (!nrow(data)) stop_galvi("data", "`data` is empty: it has no rows to fit.")
-  data
+  without_integer64(data)
 }
 
 #' A list of variables as a data frame, in which matrices stay matrices, as s(X, by = L) needs them

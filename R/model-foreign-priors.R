@@ -303,8 +303,8 @@ prior_of_rstanarm <- function(x, shown) {
   if (!dist %in% known) {
     advice <- switch(dist,
       decov = sprintf("prior = list(sd = \"exponential(%s)\", cor = lkj(%s))",
-        format(1 / number_or(x$scale, 1)), format(number_or(x$regularization, 1))),
-      lkj = sprintf("prior = list(cor = lkj(%s))", format(number_or(x$regularization, 1))),
+        code_number(1 / number_or(x$scale, 1)), code_number(number_or(x$regularization, 1))),
+      lkj = sprintf("prior = list(cor = lkj(%s))", code_number(number_or(x$regularization, 1))),
       "prior = horseshoe(), or double_exponential(0, 0.5), or learn the sd, normal(0, learn(1))"
     )
     stop_galvi("prior", sprintf("`%s` is %s() of rstanarm, which galvi does not have: write %s.", shown, dist, advice))
@@ -313,8 +313,8 @@ prior_of_rstanarm <- function(x, shown) {
     stop_galvi("prior", sprintf(paste(
       "`%s` is %s() of rstanarm with a value for each coefficient: name the coefficients, as in",
       "prior = list(x1 = normal(%s, %s), x2 = normal(%s, %s))."
-    ), shown, dist, format(x$location[1L]), format(x$scale[1L]), format(rep_len(x$location, 2L)[2L]),
-      format(rep_len(x$scale, 2L)[2L])))
+    ), shown, dist, code_number(x$location[1L]), code_number(x$scale[1L]), code_number(rep_len(x$location, 2L)[2L]),
+      code_number(rep_len(x$scale, 2L)[2L])))
   }
   # rstanarm's own default
   scale <- number_or(x$scale, 2.5)

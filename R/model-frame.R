@@ -18,7 +18,8 @@ frame_terms <- function(parsed) {
   structure(
     parsed$formula, variables = as.call(c(quote(list), variables, unlist(offsets, recursive = FALSE))),
     offset = if (length(at[[1L]])) at[[1L]], other_offsets = at[-1L],
-    all_levels = step_factors(parsed), response = 1L, .Environment = parsed$env, class = c("terms", "formula")
+    all_levels = step_factors(parsed), may_miss = may_miss(parsed), response = 1L, .Environment = parsed$env,
+    class = c("terms", "formula")
   )
 }
 
@@ -31,6 +32,9 @@ step_factors <- function(parsed) {
   steps <- c(input_names(specs[walks]), vapply(effects, variable_name, ""))
   setdiff(steps, c(input_names(specs[!walks]), fixed_names(parsed)))
 }
+
+# Groups of mm(), of which NA means none.
+may_miss <- function(parsed) input_names(Filter(function(spec) isTRUE(spec$members), all_specs(parsed)))
 
 #' What belongs to each predictor, of parsed formulas or of a fit's design; the first is the response's
 #' @noRd
@@ -73,7 +77,7 @@ model_frame <- function(terms, data, args, na.action) {
   }
   # arithmetic with factors warns, and is NA in all rows
   frame <- withCallingHandlers(
-    tryCatch(eval(call, environment(terms)), error = failed),
+    tryCatch(with_point(eval(call, environment(terms))), error = failed),
     warning = function(w) if (head_name(conditionCall(w)) == "Ops.factor") failed(w)
   )
   check_shapes(frame)
@@ -82,6 +86,7 @@ model_frame <- function(terms, data, args, na.action) {
   if (!is.null(errors)) check_standard_errors(frame[["(weights)"]], errors)
   check_known(frame, known)
   frame <- drop_unused_levels(handle_missing(frame, na.action, data), keep = attr(terms, "all_levels"))
+  frame <- name_na_levels(frame, setdiff(names(frame)[-1L], attr(terms, "may_miss")))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
       "`data` has no rows left%s.",
@@ -188,6 +193,36 @@ drop_unused_levels <- function(frame, keep = character()) {
     ))
   }
   frame
+}
+
+# NA as a level, which addNA() adds, is the level "NA", as it is in names of coefficients: effects of levels are found
+# and named by text. `na_levels` of the frame's terms are the variables that have it, for predictions.
+name_na_levels <- function(frame, names) {
+  has_it <- Filter(function(name) is.factor(frame[[name]]) && anyNA(levels(frame[[name]])), names)
+  for (name in has_it) {
+    if ("NA" %in% levels(frame[[name]])) {
+      stop_galvi("data", sprintf(
+        "`%s` has the level \"NA\" and NA as another level: give one of them another name.", name
+      ))
+    }
+    levels(frame[[name]])[is.na(levels(frame[[name]]))] <- "NA"
+  }
+  attr(attr(frame, "terms"), "na_levels") <- has_it
+  frame
+}
+
+na_named <- function(x) {
+  x <- addNA(x)
+  levels(x)[is.na(levels(x))] <- "NA"
+  x
+}
+
+#' The value that a variable of the frame has elsewhere
+#' @param expr The variable, or how predictions compute it.
+#' @noRd
+variable_value <- function(name, expr, values, terms) {
+  x <- with_point(eval(expr, values, environment(terms)))
+  if (name %in% attr(terms, "na_levels")) na_named(x) else x
 }
 
 has_missing <- function(frame) vapply(unclass(frame), anyNA, NA)

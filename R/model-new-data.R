@@ -97,7 +97,7 @@ as_new_data <- function(newdata) {
   if (!is.data.frame(newdata)) {
     stop_galvi("newdata", sprintf("`newdata` must be a data frame, not %s.", describe(newdata)))
   }
-  newdata
+  without_integer64(newdata)
 }
 
 # The likelihood was built for a survival object of one type, or for none.
@@ -210,19 +210,22 @@ new_frame <- function(terms, newdata, args, xlevels) {
     quote(stats::model.frame), list(formula = terms, data = newdata, na.action = quote(stats::na.pass)), args
   ))
   failed <- function(e) stop_galvi("newdata", unreadable(conditionMessage(e), "newdata"))
-  frame <- tryCatch(eval(call, environment(terms)), error = function(e) {
+  frame <- tryCatch(with_point(eval(call, environment(terms))), error = function(e) {
     # bases of splines cannot be computed without a value
     used <- intersect(looked_up(attr(terms, "variables")), names(newdata))
     complete <- which(stats::complete.cases(newdata[used]))
     if (length(complete) == nrow(newdata) && length(complete)) failed(e)
     if (!length(complete)) return(unknown_frame(terms, nrow(newdata), xlevels))
     call$data <- newdata[complete, , drop = FALSE]
-    part <- tryCatch(eval(call, environment(terms)), error = failed)
+    part <- tryCatch(with_point(eval(call, environment(terms))), error = failed)
     whole <- part[match(seq_len(nrow(newdata)), complete), , drop = FALSE]
     structure(whole, row.names = attr(newdata, "row.names"), terms = attr(part, "terms"))
   })
   if (nrow(frame) != nrow(newdata)) {
     stop_galvi("newdata", unreadable(sprintf("found for '%s'", names(frame)[1L]), "newdata"))
+  }
+  for (name in intersect(names(frame), attr(terms, "na_levels"))) {
+    frame[[name]] <- na_named(frame[[name]])
   }
   match_classes(frame, attr(terms, "dataClasses"), xlevels)
 }

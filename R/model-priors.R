@@ -257,7 +257,7 @@ check_prior_names <- function(coefficients, known, unused = list(), hyper = char
       sd <- coefficients[[name]]$sd
       stop_galvi("prior", sprintf(
         "`prior$%s` is %s, but `%s` is positive and no coefficient: write prior = list(%s = %s).", name,
-        format(coefficients[[name]]), name, name, if (is.numeric(sd)) sprintf("half_normal(%s)", format(sd)) else
+        format(coefficients[[name]]), name, name, if (is.numeric(sd)) sprintf("half_normal(%s)", code_number(sd)) else
           "half_normal(1)"
       ))
     }
@@ -273,7 +273,9 @@ check_prior_names <- function(coefficients, known, unused = list(), hyper = char
     stop_galvi("prior", sprintf(
       "`prior$%s` must be normal(), student_t(), cauchy() or double_exponential(), not %s, as `%s` is a coefficient%s.",
       entry$shown, given, entry$shown,
-      if (is.numeric(sd) && length(sd) == 1L) sprintf(": write %s = normal(0, %s)", entry$shown, format(sd)) else ""
+      if (is.numeric(sd) && length(sd) == 1L) {
+        sprintf(": write %s = normal(0, %s)", entry$shown, code_number(sd))
+      } else ""
     ))
   }
   stop_galvi("prior", if (entry$general) {

@@ -90,7 +90,7 @@ inform_slow_fit <- function(model) {
   inform_galvi("size", sprintf(paste(
     "%s is a full Gaussian process over %s rows: every step factorises a matrix of %.2g GiB, and the fit takes about",
     "%s or more, eight times as long for twice the rows. %s %s much faster."
-  ), full$label, format(n, big.mark = ","), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3),
+  ), full$label, whole_words(n), 8 * n^2 / 2^30, duration_words(1.2e-9 * n^3),
   paste(faster, collapse = " and "),
   if (length(faster) > 1L) "are" else "is"))
 }

@@ -102,7 +102,7 @@ path_panel <- function(x, data, measure, cost, xlim) {
 }
 
 measure_labels <- function(x, measure) {
-  rows <- paste(format(x$n_held_out, big.mark = ","), "held-out rows")
+  rows <- paste(whole_words(x$n_held_out), "held-out rows")
   switch(measure,
     bound = list(axis = "nats below the best bound", title = "Distance to the best bound",
       note = if (any(x$ends$kind == "approximation")) {

@@ -153,6 +153,7 @@ check_conditions <- function(conditions, fit, inputs) {
       "`conditions` must be a data frame with a row for each set of conditions, not %s.", describe(conditions)
     ))
   }
+  conditions <- without_integer64(conditions)
   labels <- as.character(or_else(conditions$cond__, row.names(conditions)))
   if (anyDuplicated(labels)) stop_galvi("argument", "`conditions`: the labels in its column `cond__` must differ.")
   known <- input_variables(inputs)

@@ -130,7 +130,7 @@ conditional_points <- function(fit, inputs, along, within, held, settings, other
   shown <- which(own)
   drawn <- if (length(shown) > most_points) shown[spread_rows(length(shown), most_points)] else shown
   some <- if (length(drawn) < length(shown)) {
-    sprintf("%s of %s observations", format(length(drawn), big.mark = ","), format(length(shown), big.mark = ","))
+    sprintf("%s of %s observations", whole_words(length(drawn)), whole_words(length(shown)))
   }
   if (!length(drawn)) return(NULL)
   if (is.null(fit$parameter) && (has_classes(fit) || has_two_classes(fit))) {

@@ -119,7 +119,7 @@ term_map <- function(spec, levels, map) {
   stop_galvi("argument", sprintf(paste(
     "`map` has no region for each of the %s nodes of `%s` (%s): give it these as names (or a column `%s`),",
     "or as many regions as the graph has nodes, in its order."
-  ), format(length(levels), big.mark = ","), spec$label, quote_names(levels, "\"", 3L), variable))
+  ), whole_words(length(levels)), spec$label, quote_names(levels, "\"", 3L), variable))
 }
 
 # Regions without an effect. White is an effect of zero.

@@ -245,7 +245,7 @@ fewer_rows <- function(panel, room = Inf) {
   if (is.null(rows) || all <= most) return(panel)
   kept <- if (rows$evenly) unique(round(seq(1, all, length.out = most))) else seq(all - most + 1, all)
   panel$rows$names <- rows$names[kept]
-  panel$note <- join_notes(panel$note, sprintf(rows$note, length(kept), format(all, big.mark = ",")))
+  panel$note <- join_notes(panel$note, sprintf(rows$note, length(kept), whole_words(all)))
   panel$marks <- lapply(panel$marks, function(mark) {
     if (is.null(mark$data$y)) return(mark)
     row <- round(mark$data$y)

@@ -17,7 +17,7 @@ predictive_rows <- function(target) {
   list(
     row = row, weights = if (whole) rep(1, length(row)) else weights[row],
     note = if (length(row) < all) {
-      sprintf("%s of %s observations", format(length(row), big.mark = ","), format(all, big.mark = ","))
+      sprintf("%s of %s observations", whole_words(length(row)), whole_words(all))
     }
   )
 }

@@ -26,7 +26,7 @@ residual_panels <- function(fit, settings, which, make) {
       if (length(kept) > 1L) sprintf("%d rows", nrow(own)), residuals$note,
       sprintf("band: pointwise %s%%", format(100 * settings$level)),
       if (which == "worm") "curve: cubic fit", if (nrow(own) > most_points) {
-        sprintf("%s of %s points", format(most_points, big.mark = ","), format(nrow(own), big.mark = ","))
+        sprintf("%s of %s points", whole_words(most_points), whole_words(nrow(own)))
       }
     ))
   })

@@ -166,6 +166,7 @@ stack_frames <- function(frames) if (length(frames) == 1L) frames[[1L]] else do.
 new_column_kinds <- function(label) {
   kinds <- list()
   levels <- list()
+  text <- list()  # values where it is text, which are levels if it is a factor in another chunk
   one_order <- list()  # were the levels the same in all chunks?
   list(
     add = function(chunk) {
@@ -182,6 +183,7 @@ new_column_kinds <- function(label) {
           ))
         }
         kinds[[name]] <<- kind
+        if (is.character(x)) text[[name]] <<- unique(c(text[[name]], x))
         if (!is.factor(x)) next
         before <- levels[[name]]
         levels[[name]] <<- union(before, base::levels(x))
@@ -198,10 +200,12 @@ new_column_kinds <- function(label) {
               "The ordered factor `%s` of %s has different levels in different chunks.", name, label
             ))
           }
-          all <- sort(all)
+          all <- sort(all, na.last = TRUE)
         }
+        all <- union(all, sort(text[[name]]))
         contrasts <- attr(frame[[name]], "contrasts")
-        frame[[name]] <- factor(as.character(frame[[name]]), all, ordered = ordered)
+        # NA may be a level
+        frame[[name]] <- factor(as.character(frame[[name]]), all, exclude = NULL, ordered = ordered)
         attr(frame[[name]], "contrasts") <- contrasts
       }
       frame

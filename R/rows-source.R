@@ -281,12 +281,6 @@ has_package <- function(package) requireNamespace(package, quietly = TRUE)
 
 stop_no_rows <- function(label) stop_galvi("data", sprintf("`data` is empty: %s has no rows.", label))
 
-# 64-bit integers, which only package bit64 can read.
-long_numbers <- function(x) {
-  if (has_package("bit64")) return(as.double(x))
-  stop_galvi("data", "Integers of 64 bits need the package bit64: install it.")
-}
-
 # Errors while rows are read are errors about data.
 reading <- function(label, expr, rows = 0) {
   tryCatch(expr, error = function(e) {
@@ -341,8 +335,7 @@ read_rows <- function(source, columns, rows) {
       listed <- vapply(table, inherits, NA, "POSIXlt")
       if (any(listed)) table[listed] <<- lapply(table[listed], as.POSIXct)
       check_readable_columns(table, source$label)
-      long <- vapply(table, inherits, NA, "integer64")
-      if (any(long)) table[long] <<- lapply(table[long], long_numbers)
+      table <<- without_integer64(table)
       return(invisible())
     }
     stop_galvi("data", sprintf(

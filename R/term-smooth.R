@@ -136,7 +136,7 @@ check_smooth_inputs <- function(inputs, call) {
     if (!is.symbol(input) && !is.call(input)) {
       stop_galvi("formula", sprintf(
         "`%s`: variables must be columns or expressions in them, not %s. Arguments need their names, as in %s.", shown,
-        describe(input), if (is.numeric(input)) sprintf("k = %s", format(input)) else "bs = \"cr\""
+        describe(input), if (is.numeric(input)) sprintf("k = %s", code_number(input)) else "bs = \"cr\""
       ))
     }
     if (head_name(input) %in% c("+", "*", ":") && length(input) == 3L && length(all.vars(input)) > 1L) {

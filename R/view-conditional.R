@@ -13,7 +13,6 @@
 #' @noRd
 data_inputs <- function(fit, as_brms = FALSE) {
   terms <- fit$design$frame_terms
-  env <- environment(terms)
   variables <- as.list(attr(terms, "variables"))[-1L]
   computed <- as.list(or_else(attr(terms, "predvars"), attr(terms, "variables")))[-1L]
   offsets <- unlist(attributes(terms)[c("offset", "other_offsets")])
@@ -29,7 +28,9 @@ data_inputs <- function(fit, as_brms = FALSE) {
     used <- intersect(all.vars(computed[[j]]), names(known))
     # others are taken as they are in the frame
     again <- is.call(variables[[j]]) && length(used) > 0L && same_values(
-      tryCatch(eval(computed[[j]], lapply(known[used], take_variable, rows), env), error = function(e) NULL),
+      tryCatch(
+        variable_value(name, computed[[j]], lapply(known[used], take_variable, rows), terms), error = function(e) NULL
+      ),
       take_variable(fit$data[[name]], rows)
     )
     x <- fit$data[[name]]
@@ -40,7 +41,7 @@ data_inputs <- function(fit, as_brms = FALSE) {
     )
     values[made[[name]]$from] <- known[made[[name]]$from]
   }
-  list(values = values, made = made, env = env, as_brms = as_brms, offsets = if (as_brms) names(variables)[offsets])
+  list(values = values, made = made, terms = terms, as_brms = as_brms, offsets = if (as_brms) names(variables)[offsets])
 }
 
 # Variables of the frame that are others where they are computed from other rows.
@@ -210,7 +211,9 @@ conditional_frame <- function(fit, inputs, values) {
   frame <- lapply(unclass(fit$data), take_variable, rep(1L, n))
   for (name in names(inputs$made)) {
     made <- inputs$made[[name]]
-    frame[[name]] <- if (is.null(made$expression)) values[[name]] else eval(made$expression, values, inputs$env)
+    frame[[name]] <- if (is.null(made$expression)) values[[name]] else {
+      variable_value(name, made$expression, values, inputs$terms)
+    }
   }
   structure(
     frame[names(fit$data)], class = "data.frame", row.names = .set_row_names(n), terms = attr(fit$data, "terms"),

@@ -201,11 +201,93 @@ test_that("what came from outside the data is looked up there again", {
   )
 })
 
+test_that("64-bit integers are the numbers that they mean, without package bit64", {
+  # as bit64::as.integer64() makes them
+  as_long <- function(x) {
+    bits <- as.raw(outer(256^(0:7), x, function(unit, x) x %/% unit %% 256))
+    structure(readBin(bits, "double", length(x), endian = "little"), class = "integer64")
+  }
+  x <- c(0, 1, -1, 2^31 - 1, 2^31, -2^31, -2^31 - 1, 2^32, -2^32, 2^53, -2^53, 123456789012)
+  expect_identical(integer64_numbers(as_long(x)), x)
+  expect_identical(integer64_numbers(as_long(1)[0L]), numeric())
+  expect_identical(integer64_numbers(as_long(-2^63)), NA_real_)
+  set.seed(6)
+  d <- data.frame(x = rep(-5:4, 3), g = rep(c(3, 4, 8e9), each = 10))
+  d$y <- d$x / 3 + d$g / 2e9 + rnorm(30)
+  long <- transform(d, x = as_long(x), g = as_long(g))
+  fit <- galvi(y ~ x + (1 | g), d)
+  other <- galvi(y ~ x + (1 | g), long)
+  expect_identical(coef(other), coef(fit))
+  expect_identical(ranef(other), ranef(fit))
+  expect_identical(predict(fit, long), predict(fit, d))
+  new <- data.frame(g = 8e9)
+  expect_equal(
+    conditional_effects(fit, "x", conditions = transform(new, g = as_long(g)), re_formula = NULL)$x$estimate__,
+    conditional_effects(fit, "x", conditions = new, re_formula = NULL)$x$estimate__
+  )
+})
+
 test_that("unused levels are dropped, and unknown to predictions", {
   d <- data.frame(y = 1:4, g = factor(c("a", "b", "a", "b"), c("a", "b", "c")))
   built <- prepare_model(y ~ g, d)
   expect_equal(ncol(term_of(built$model)$W), 2L)
   expect_error(design_rows(built$design, data.frame(g = "c")), class = "galvi_error_newdata")
+})
+
+test_that("NA that is a level is a level of its own in predictions and in effects of groups", {
+  set.seed(3)
+  d <- data.frame(x = rnorm(60), g = factor(rep(c("b", "a", "none"), 20), c("b", "a", "none")))
+  d$y <- d$x + 2 * (d$g == "none") + (d$g == "a") + rnorm(60) / 2
+  na <- transform(d, g = addNA(replace(g, g == "none", NA)))
+  fit_all <- function(data) {
+    lapply(list(y ~ g * x, y ~ x + (1 + x | g), y ~ g + s(x, by = g, k = 4)), galvi, data = data, hyper = "fixed")
+  }
+  fits <- fit_all(na)
+  others <- fit_all(d)
+  expect_identical(names(coef(fits[[1L]])), sub("none", "NA", names(coef(others[[1L]]))))
+  for (i in seq_along(fits)) {
+    expect_identical(predict(fits[[i]]), predict(others[[i]]))
+    # as in lm(), it need not be a level there
+    for (new in list(na, na[3:4, ], transform(na, g = as.character(g)))) {
+      expect_equal(predict(fits[[i]], new), predict(others[[i]], d[row.names(new), ]), tolerance = 1e-12)
+    }
+  }
+  expect_identical(row.names(ranef(fits[[2L]])$g), c("b", "a", "NA"))
+  expect_equal(unname(ranef(fits[[2L]])$g), unname(ranef(others[[2L]])$g), ignore_attr = TRUE)
+  held_out <- function(fit) {
+    set.seed(1)
+    kfold(fit, K = 3)$estimates
+  }
+  expect_equal(held_out(fits[[1L]]), held_out(others[[1L]]))
+  inside <- galvi(y ~ addNA(g) * x, transform(na, g = as.character(g)), hyper = "fixed")
+  expect_identical(levels(inside$data[["addNA(g)"]]), c("a", "b", "NA"))
+  expect_no_warning(alone <- predict(inside, na[3:4, ]))
+  expect_equal(alone, predict(inside)[3:4])
+  # a level without rows is dropped, and rows with another value have no prediction
+  without <- galvi(y ~ g, na[d$g != "none", ], hyper = "fixed")
+  expect_identical(names(coef(without)), c("(Intercept)", "ga"))
+  expect_identical(is.na(unname(predict(without, na[1:3, ]))), c(FALSE, FALSE, TRUE))
+  both <- transform(d, g = factor(g, exclude = NULL, labels = c("NA", "a", NA)))
+  expect_error(galvi(y ~ g, both), "`g` has the level \"NA\" and NA", class = "galvi_error_data")
+})
+
+test_that("labels that are made of numbers do not depend on the decimal mark", {
+  set.seed(8)
+  d <- data.frame(x = rnorm(60), a = rep(c(0.5, 1.25, 3), 20), b = rep(c(1, 2.5), each = 30))
+  d$y <- d$a + d$b + d$x + rnorm(60)
+  formulas <- list(y ~ x + (1 | a), y ~ x + (1 | a:b), y ~ factor(a) * x + iid(b))
+  fits <- lapply(formulas, galvi, data = d, hyper = "fixed")
+  before <- options(OutDec = ",")
+  on.exit(options(before))
+  for (i in seq_along(fits)) {
+    again <- galvi(formulas[[i]], d, hyper = "fixed")
+    expect_no_warning(there <- predict(fits[[i]], d[1:5, ], se.fit = TRUE))
+    expect_identical(there, predict(again, d[1:5, ], se.fit = TRUE))
+    expect_equal(there$fit, predict(fits[[i]])[1:5])
+    expect_identical(lapply(ranef(again), row.names), lapply(ranef(fits[[i]]), row.names))
+    expect_identical(names(coef(again)), names(coef(fits[[i]])))
+  }
+  expect_identical(format(se(variance = fixed(1.5))), "se(variance = fixed(1.5))")
 })
 
 test_that("new data bring their response where it is asked for", {

@@ -270,6 +270,18 @@ test_that("print shows what glm and lmer users look for, and nothing about nats"
   expect_output(print(galvi(mpg ~ wt, transform(mtcars, wt = replace(wt, 3, NA)))), "31 observations \\(1 left out")
 })
 
+test_that("numbers of thousands have a mark that is not the decimal mark", {
+  set.seed(2)
+  d <- data.frame(x = rnorm(1200))
+  d$y <- d$x + rnorm(1200)
+  fit <- galvi(y ~ x, d)
+  expect_output(print(fit), "1,200 observations; log evidence: -[0-9]+[.]")
+  before <- options(OutDec = ",")
+  on.exit(options(before))
+  expect_no_warning(expect_output(print(fit), "1[.]200 observations; log evidence: -[0-9]+,"))
+  expect_no_warning(expect_output(print(summary(fit)), "1[.]200 observations"))
+})
+
 test_that("summary adds convergence in plain words, warnings last", {
   fit <- small_fit("binary")
   s <- summary(fit)

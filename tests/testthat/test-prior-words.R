@@ -147,6 +147,24 @@ test_that("a default_prior() has rows for all that a prior may be given for, and
   expect_output(print(told), "student_t")
 })
 
+test_that("the table of priors is code, with points, whatever the decimal mark is", {
+  prior <- list(intercept = normal(20.5, 13.25), sigma = half_normal(2.5), sd = fixed(0.75))
+  fit <- galvi(mpg ~ wt + (1 | gear), mtcars, prior = prior)
+  table <- prior_summary(fit)
+  before <- options(OutDec = ",")
+  on.exit(options(before))
+  there <- prior_summary(fit)
+  expect_identical(there, table)
+  typed <- there[there$source == "user", ]
+  expect_setequal(typed$prior, c("normal(20.5, 13.25)", "half_normal(2.5)", "constant(0.75)"))
+  expect_identical(coef(galvi(mpg ~ wt + (1 | gear), mtcars, prior = typed)), coef(fit))
+  expect_identical(format(prior$intercept), "normal(20.5, 13.25)")
+  expect_error(
+    galvi(mpg ~ iid(gear, variance = normal(0, 2.5)), mtcars), "here half_normal(2.5)", fixed = TRUE,
+    class = "galvi_error"
+  )
+})
+
 test_that("sample_prior = \"only\" gives the prior: coefficients, groups, heavy tails, responses", {
   set.seed(1)
   d <- transform(mtcars, wt = wt - mean(wt))

@@ -250,6 +250,33 @@ test_that("levels that come late, and rare classes, are known before the fit", {
   )
 })
 
+test_that("values of text are levels of a column that is a factor in another chunk", {
+  d <- source_table(70000)
+  d$g[d$g == "w" & seq_len(70000) > 40000] <- "u"
+  text <- d[1:40000, ]
+  known <- transform(d[40001:70000, ], g = factor(g, c("v", "u")))
+  # the factor's levels keep their order
+  all <- transform(d, g = factor(g, c("v", "u", "w")))
+  chunks_of <- function(...) {
+    at <- 0L
+    function(reset = FALSE) {
+      at <<- if (reset) 0L else at + 1L
+      if (at > 0L && at <= ...length()) ...elt(at)
+    }
+  }
+  expect_same_fit(held_fit(chunks_of(text, known), y ~ g), held_fit(all, y ~ g))
+  expect_equal(coef(held_fit(chunks_of(known, text), y ~ g)), coef(held_fit(all, y ~ g)), tolerance = 1e-6)
+  few <- list(text[1:300, ], known[1:300, ])
+  fit <- held_fit(chunks_of(few[[1L]], few[[2L]]), y ~ z + (1 | g))
+  expect_identical(ranef(fit), ranef(held_fit(all[c(1:300, 40001:40300), ], y ~ z + (1 | g))))
+  expect_identical(nobs(fit), 600L)
+  # NA that is a level stays one
+  few[[2L]]$g <- addNA(replace(few[[2L]]$g, 1:20, NA))
+  expect_identical(names(coef(held_fit(chunks_of(few[[2L]]), y ~ g))), c("(Intercept)", "gu", "gNA"))
+  d$g <- addNA(replace(d$g, d$g == "w", NA))
+  expect_same_fit(held_fit(as_function(d), y ~ g), held_fit(d, y ~ g))
+})
+
 test_that("default priors, starts and points come from the sample", {
   d <- transform(source_table(), y = 3 + 2 * z + sin(x) + rnorm(60000))
   learned <- function(data) {
