@@ -55,6 +55,8 @@ without_groups <- function(rows, specs) {
 }
 
 #' A model frame whose variables are computed from a grid where that has what they are made of, else typical
+#'
+#' Factors have the levels of the fit in their order, of which a grid may have a few in any order.
 #' @noRd
 grid_frame <- function(view, grid) {
   frame <- typical_frame(view, nrow(grid))
@@ -68,7 +70,7 @@ grid_frame <- function(view, grid) {
     if (!any(used %in% names(grid)) || !all(vapply(constants, exists, NA, envir = environment(terms)))) next
     frame[[variable_name(variables[[j]])]] <- eval(computed[[j]], grid, environment(terms))
   }
-  frame
+  matched_frame(view$design, frame)
 }
 
 # Which predictor; what has several classes is not for these packages.
