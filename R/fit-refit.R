@@ -26,15 +26,20 @@ kept_design <- function(fit) {
   ))
 }
 
-# Parsed formulas whose terms keep what all rows that may be predicted need of the fit.
+# Parsed formulas whose terms keep what all rows that may be predicted need of the fit, and the contrasts of its factors,
+# whatever options(contrasts = ) are now.
 with_kept_terms <- function(parts, kept) {
   of_specs <- function(specs, fitted) {
     labels <- vapply(fitted, `[[`, "", "label")
     lapply(specs, function(spec) keep_of_fit(spec, fitted[[match(spec$label, labels)]]))
   }
-  parts$specs <- of_specs(parts$specs, kept$specs)
-  parts$others <- Map(function(own, other) replace(own, "specs", list(of_specs(own$specs, other$specs))), parts$others,
-    kept$others[names(parts$others)])
+  of_part <- function(own, fitted) {
+    own$specs <- of_specs(own$specs, fitted$specs)
+    own$contrasts <- named_contrasts(fitted$contrasts)
+    own
+  }
+  parts <- of_part(parts, kept)
+  parts$others <- Map(of_part, parts$others, kept$others[names(parts$others)])
   parts
 }
 
