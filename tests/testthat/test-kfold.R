@@ -223,3 +223,14 @@ test_that("refits have the contrasts of the fit, whatever the option is now", {
   options(contrasts = c("contr.helmert", "contr.poly"))
   expect_equal(folds(), wanted)
 })
+
+test_that("text keeps the levels that a refit has no rows of, as a factor does", {
+  set.seed(5)
+  d <- data.frame(f = c(rep("rare", 3), rep(c("a", "b", "c"), 9)), y = rnorm(30))
+  folds <- rep(1:3, c(3, 14, 13))
+  found <- function(d, prior) kfold(galvi(y ~ f, d, prior = prior), folds = folds)$pointwise
+  prior <- list(default = normal(0, 5))
+  expect_equal(found(d, prior), found(transform(d, f = factor(f)), prior))
+  expect_warning(lost <- found(d, NULL), "`frare`", class = "galvi_warning_cavity")
+  expect_identical(which(is.na(lost[, "elpd_kfold"])), 1:3, ignore_attr = TRUE)
+})
