@@ -55,6 +55,8 @@ without_groups <- function(rows, specs) {
 }
 
 #' A model frame whose variables are computed from a grid where that has what they are made of, else typical
+#'
+#' Factors have the levels of the fit in their order, of which a grid may have a few in any order.
 #' @noRd
 grid_frame <- function(view, grid) {
   frame <- typical_frame(view, nrow(grid))
@@ -69,7 +71,7 @@ grid_frame <- function(view, grid) {
     name <- variable_name(variables[[j]])
     frame[[name]] <- variable_value(name, computed[[j]], grid, terms)
   }
-  frame
+  matched_frame(view$design, frame)
 }
 
 # Which predictor; what has several classes is not for these packages.

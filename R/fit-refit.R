@@ -26,25 +26,33 @@ kept_design <- function(fit) {
   ))
 }
 
-# Parsed formulas whose terms keep what all rows that may be predicted need of the fit.
+# Parsed formulas whose terms keep what all rows that may be predicted need of the fit, and the contrasts of its factors,
+# whatever options(contrasts = ) are now.
 with_kept_terms <- function(parts, kept) {
   of_specs <- function(specs, fitted) {
     labels <- vapply(fitted, `[[`, "", "label")
     lapply(specs, function(spec) keep_of_fit(spec, fitted[[match(spec$label, labels)]]))
   }
-  parts$specs <- of_specs(parts$specs, kept$specs)
-  parts$others <- Map(function(own, other) replace(own, "specs", list(of_specs(own$specs, other$specs))), parts$others,
-    kept$others[names(parts$others)])
+  of_part <- function(own, fitted) {
+    own$specs <- of_specs(own$specs, fitted$specs)
+    own$contrasts <- named_contrasts(fitted$contrasts)
+    own
+  }
+  parts <- of_part(parts, kept)
+  parts$others <- Map(of_part, parts$others, kept$others[names(parts$others)])
   parts
 }
 
 #' Some rows of a design. Levels that these rows do not have are dropped, but for those of the response and of variables
-#' `closed`, which are the same for all rows that may be predicted.
+#' in `xlevels`, which are the same for all rows that may be predicted; text becomes a factor for it.
 #' @noRd
-design_of_rows <- function(design, rows, closed) {
+design_of_rows <- function(design, rows, xlevels) {
   frame <- frame_of_rows(design$data, rows)
   attr(frame, "na.action") <- NULL
-  design$data <- drop_unused_levels(frame, union(closed, attr(attr(frame, "terms"), "all_levels")))
+  for (name in names(Filter(is.character, unclass(frame)[names(xlevels)]))) {
+    frame[[name]] <- factor(frame[[name]], xlevels[[name]])
+  }
+  design$data <- drop_unused_levels(frame, union(names(xlevels), attr(attr(frame, "terms"), "all_levels")))
   own <- c("y", "size", "weights", "offset", "censoring", "known", "counts")
   design[own] <- lapply(design[own], take_rows_of, rows)
   design
@@ -72,7 +80,7 @@ fit_to_rows <- function(fit, design, rows, hyper, loose = character()) {
   flat <- vapply(fit$prior, function(prior) identical(prior$sd, Inf), NA)
   fit$prior <- fit$prior[!(flat & names(fit$prior) %in% loose)]
   model <- galvi_model(
-    design_of_rows(design, rows, names(fit$design$xlevels)), typed_priors_of(fit),
+    design_of_rows(design, rows, fit$design$xlevels), typed_priors_of(fit),
     start = fit, expectation = fit$expectation,
     hyper = if (!learned) "fixed" else if (isTRUE(fit$integrated)) "integrate" else "optimise", control = fit$control
   )

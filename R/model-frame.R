@@ -147,6 +147,12 @@ unreadable <- function(message, where, data = NULL) {
   if (length(unknown) && unknown %in% term_words) {
     return(sprintf("`%s()` is a term: it can only be added on the right side of the formula.", unknown))
   }
+  if (length(unknown) && unknown %in% c("ns", "bs")) {
+    return(sprintf(
+      "`%s()` in the formula is a function of the package splines: write library(splines) first, or splines::%s(x, 3).",
+      unknown, unknown
+    ))
+  }
   if (length(unknown)) {
     return(sprintf(
       "`%s()` in the formula is neither a term nor a known function.%s", unknown,

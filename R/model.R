@@ -88,7 +88,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, p
 build_terms <- function(parts, design, context) {
   context$alone <- !length(parts$specs)
   context$has_intercept <- context$intercept && attr(parts$fixed, "intercept") == 1L
-  fixed <- design_fixed(parts$fixed, design$data, context)
+  fixed <- design_fixed(parts$fixed, design$data, context, parts$contrasts)
   if (length(factor_specs(parts$specs)) > 1L) {
     stop_galvi("formula", sprintf(
       "`%s` has two rr() terms: use one, with more factors (`d`).", deparse_one(parts$formula)

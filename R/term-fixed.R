@@ -36,12 +36,17 @@ without_intercept <- function(built) {
   built
 }
 
-# -> list(spec, rows, term, priors), as design_term(), and what else a prior may name
-design_fixed <- function(terms, frame, context) {
+#' Contrasts of a fit that hold for any levels of a factor; a matrix belongs to the factor, which has it
+#' @noRd
+named_contrasts <- function(contrasts) Filter(is.character, contrasts)
+
+# contrasts: those of a fit that is fitted again, else NULL. -> list(spec, rows, term, priors), as design_term(), and what
+# else a prior may name
+design_fixed <- function(terms, frame, context, contrasts = NULL) {
   check_fixed_variables(terms, frame)
   check_fixed_size(terms, frame)
   if (!context$intercept) attr(terms, "intercept") <- 1L
-  built <- fixed_matrix(terms, frame)
+  built <- fixed_matrix(terms, frame, contrasts)
   # where nothing else is in the formula the intercept stays, fixed at 0
   intercept <- context$intercept || context$alone && ncol(built$W) == 1L
   if (!intercept) built <- without_intercept(built)

@@ -134,6 +134,9 @@ check_loadings <- function(x) {
 # ---- design ----
 
 #' @export
+keep_of_fit.factors_term <- function(spec, fitted) replace(spec, "contrasts", list(named_contrasts(fitted$contrasts)))
+
+#' @export
 design_term.factors_term <- function(spec, frame, context) {
   names <- vapply(spec$inputs, variable_name, "")
   learn <- function(j) learn_groups(list(), check_field_variable(frame[[names[j]]], spec, names[j]), names[j])$levels
@@ -145,7 +148,7 @@ design_term.factors_term <- function(spec, frame, context) {
   }
   if (!is.null(spec$columns)) {
     check_fixed_variables(spec$columns, frame)
-    built <- fixed_matrix(spec$columns, frame)
+    built <- fixed_matrix(spec$columns, frame, spec$contrasts)
     check_finite_columns(built$W)
     spec$effects <- colnames(built$W)
     spec$contrasts <- built$contrasts

@@ -161,10 +161,13 @@ check_groups_differ <- function(spec, name) {
 }
 
 #' @export
+keep_of_fit.slopes_term <- function(spec, fitted) replace(spec, "contrasts", list(named_contrasts(fitted$contrasts)))
+
+#' @export
 design_term.slopes_term <- function(spec, frame, context) {
   as_slope_error(check_fixed_variables(spec$effects, frame), spec)
   check_ordered_effects(spec, frame)
-  built <- fixed_matrix(spec$effects, frame)
+  built <- fixed_matrix(spec$effects, frame, spec$contrasts)
   spec[c("contrasts", "assign")] <- list(built$contrasts, built$assign)
   spec$own_columns <- colnames(built$W)
   check_finite_columns(built$W)

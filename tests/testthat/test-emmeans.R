@@ -13,6 +13,25 @@ test_that("emmeans() of a linear model are those of lm(), transformed variables 
   expect_equal(slopes(twin$ours)[2:3], slopes(twin$theirs)[2:3], tolerance = tol$solve)
 })
 
+test_that("factors of `at` are coded with the levels of the fit, also a few of them in another order", {
+  skip_if_not_installed("emmeans")
+  d <- transform(warpbreaks, dose = ordered(tension), text = as.character(tension), both = wool == "A")
+  means <- function(fit, of, at) {
+    suppressMessages(table_of(emmeans::emmeans(fit, of, at = at, data = d)))[c("emmean", "SE")]
+  }
+  same <- function(formula, of, at) {
+    twin <- lm_twin(formula, d)
+    expect_equal(means(twin$ours, of, at), means(twin$theirs, of, at), tolerance = tol$solve)
+  }
+  same(breaks ~ wool + dose, ~dose, list(dose = c("H", "M", "L")))
+  same(breaks ~ wool * tension, ~wool, list(tension = "M"))
+  same(breaks ~ wool * tension, ~ wool + tension, list(tension = c("H", "L"), wool = "B"))
+  same(breaks ~ both + text, ~ both + text, list(text = c("M", "H"), both = TRUE))
+  op <- options(contrasts = c("contr.sum", "contr.poly"))
+  on.exit(options(op))
+  same(breaks ~ wool + tension, ~tension, list(tension = c("H", "L")))
+})
+
 test_that("those of generalised linear models are near glm()'s, on the response scale too", {
   skip_if_not_installed("emmeans")
   for (twin in glm_twins()) {

@@ -243,3 +243,9 @@ test_that("an unknown argument of a family, kernel or prior names the function a
   expect_error(galvi(mpg ~ wt, mtcars, prior = normal(0, sdd = 1)), "`prior`: normal() has no argument `sdd`. Did you",
     fixed = TRUE)
 })
+
+test_that("splines without their package name it", {
+  expect_error(galvi(mpg ~ ns(wt, 3), mtcars), "ns()` in the formula is a function of the package splines", fixed = TRUE,
+    class = "galvi_error_formula")
+  expect_error(galvi(mpg ~ bs(wt), mtcars), "or splines::bs(x, 3)", fixed = TRUE)
+})

@@ -203,3 +203,34 @@ test_that("the default mesh of spde() stays that of the fit, which contains the 
   expect_true(all(is.finite(elpd(found))))
   expect_identical(found$fits[[1, "fit"]]$mesh, fit$mesh)
 })
+
+test_that("refits have the contrasts of the fit, whatever the option is now", {
+  set.seed(4)
+  d <- data.frame(f = factor(rep(letters[1:3], 40)), h = rep(c("u", "v", "v", "u"), 30), g = gl(8, 15), u = gl(30, 4))
+  d <- transform(d, x = rnorm(120), k = factor(rep(1:4, 30)))
+  d$y <- rnorm(120, as.integer(d$f) * rep(rnorm(8), each = 15))
+  d$class <- factor(rep(c("low", "mid", "high", "mid"), 30), c("low", "mid", "high"), ordered = TRUE)
+  op <- options(contrasts = c("contr.sum", "contr.poly"))
+  on.exit(options(op))
+  fits <- list(
+    galvi(list(y ~ f * h, sigma ~ h), d, prior = list(f1 = normal(0, 2), sigma = list(h1 = normal(0, 1)))),
+    galvi(y ~ x + (f | g), d, galvi_family("gaussian", variance = fixed(1)), hyper = "fixed"),
+    galvi(class ~ x + cs(f), d, sratio(), prior = list("f1[1]" = normal(0, 1))),
+    galvi(y ~ 0 + k + rr(k | u, d = 1, columns = ~ f), d)
+  )
+  folds <- function() lapply(fits, kfold, folds = rep(1:2, 5, each = 12), hyper = "fixed")
+  wanted <- folds()
+  options(contrasts = c("contr.helmert", "contr.poly"))
+  expect_equal(folds(), wanted)
+})
+
+test_that("text keeps the levels that a refit has no rows of, as a factor does", {
+  set.seed(5)
+  d <- data.frame(f = c(rep("rare", 3), rep(c("a", "b", "c"), 9)), y = rnorm(30))
+  folds <- rep(1:3, c(3, 14, 13))
+  found <- function(d, prior) kfold(galvi(y ~ f, d, prior = prior), folds = folds)$pointwise
+  prior <- list(default = normal(0, 5))
+  expect_equal(found(d, prior), found(transform(d, f = factor(f)), prior))
+  expect_warning(lost <- found(d, NULL), "`frare`", class = "galvi_warning_cavity")
+  expect_identical(which(is.na(lost[, "elpd_kfold"])), 1:3, ignore_attr = TRUE)
+})
