@@ -163,12 +163,18 @@ group_columns <- function(design) {
   setdiff(used(specs[grouped]), c(used(specs[!grouped]), fixed))
 }
 
-# The arguments offset and, if they are asked for, weights or trials, as expressions that newdata has.
+# The arguments offset and, if they are asked for, weights or trials, as expressions that newdata has. sized: those that
+# tell the size of a new response, 1 where they are missing.
 new_data_args <- function(design, newdata, weighted, sized = FALSE) {
   trials <- if (sized) typed_trials(design)
   weights <- if (weighted || sized && is.null(trials)) design$weights
   args <- c(list(offset = design$offset, weights = weights, trials = trials), design$known)
   args <- known_for_rows(args[!vapply(args, is.null, NA)], nrow(newdata))
+  if (sized) {
+    own <- intersect(names(args), c("weights", "trials"))
+    one_if_missing <- function(x) replace(x, is.na(x), 1)
+    args[own] <- lapply(args[own], function(expr) as.call(list(one_if_missing, expr)))
+  }
   for (arg in names(args)) {
     value <- tryCatch(eval(args[[arg]], newdata, environment(design$formula)), error = function(e) NULL)
     if (NROW(value) == nrow(newdata)) next
