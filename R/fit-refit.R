@@ -26,8 +26,8 @@ kept_design <- function(fit) {
   ))
 }
 
-# Parsed formulas whose terms keep what all rows that may be predicted need of the fit, and the contrasts of its factors,
-# whatever options(contrasts = ) are now.
+# Parsed formulas whose terms keep what all rows that may be predicted need of the fit, and the contrasts of its
+# factors, whatever options(contrasts = ) are now.
 with_kept_terms <- function(parts, kept) {
   of_specs <- function(specs, fitted) {
     labels <- vapply(fitted, `[[`, "", "label")

@@ -25,10 +25,12 @@
 #'   -log P(Y > t given eta), and of the restricted mean survival time, the area below the survival curve from 0 to t; a
 #'   column per element of `times`. [cox()] has types of its own.
 #'
-#' **Trials.** Predictions of a binomial response are proportions. Quantiles and prediction intervals are for as many
-#' trials as the row has: one, unless `newdata` contains the response (or the weights) from which it is read.
+#' **Trials.** Predictions of a binomial response are proportions. Quantiles, probabilities (`"survival"`, `"cdf"`) and
+#' prediction intervals are for as many trials as the row has: those of `y | trials(n)` or of the `weights` of a
+#' proportion, if `newdata` has their variables; for `cbind(successes, failures)` their sum, if it has both. Else, and
+#' where they are missing, it is one trial.
 #' Quantiles, `q` and `times` are in the units of the response as it was given: counts of successes for
-#' `cbind(successes, failures)`, proportions for a proportion.
+#' `cbind(successes, failures)` and `y | trials(n)`, proportions for a proportion.
 #' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
 #'
 #' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`), for a probability given

@@ -166,12 +166,12 @@ censored_response <- function(y, c, y2 = NULL) {
 # student() response, and the ends of what is observed.
 known_words <- c(se = "se(%s, sigma = TRUE)", scale = "se(%s)", lb = "trunc(lb = %s)", ub = "trunc(ub = %s)")
 
-#' The expressions of `args` that model_frame() evaluates for each row: one number is repeated where a left word has it,
-#' and `weights` are what their numbers are read from
+#' The expressions of `args` that are evaluated for each row: one number is repeated where a left word has it, and
+#' `weights` are what their numbers are read from
 #' @param n How many rows there are: a number or an expression.
 #' @noRd
 known_for_rows <- function(args, n) {
-  own <- c(intersect(names(args), names(known_words)), if (is_standard_error(args$weights)) "weights")
+  own <- c(intersect(names(args), c("trials", names(known_words))), if (is_standard_error(args$weights)) "weights")
   args$weights <- weight_numbers(args$weights)
   each_row <- function(x, n) if (length(x) == 1L) rep(x, n) else x
   args[own] <- lapply(args[own], function(expr) as.call(list(each_row, expr, n)))

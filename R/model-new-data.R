@@ -4,7 +4,7 @@
 #'
 #' @param na.action Rows with missing predictors are left out and listed in `omitted`; with na.fail they are an error.
 #'   The caller decides what is predicted for them.
-#' @param response Read the response too (for log densities); "size": only the weights that divide a dispersion.
+#' @param response Read the response too (for log densities); "size": only what size_expression() has.
 #' @param kept From kept_effects(): variables that only excluded effects need may be missing.
 #' @param labels What messages call the rows of newdata.
 #' @return list(rows: designs, as the model list has them; offset: N* x K; frame; known: known_of_rows(); y, size,
@@ -18,7 +18,7 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   response <- isTRUE(response)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
   terms <- without_unread(design, terms, kept)
-  args <- new_data_args(design, newdata, response || sized)
+  args <- new_data_args(design, newdata, response, sized)
   check_new_columns(design, terms, newdata)
   naming_rows(labels, as_newdata_error(
     check_said_of_new(attr(design$frame_terms, "said"), newdata, environment(terms), response)
@@ -85,11 +85,28 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
   }
   known <- as_newdata_error(known_of_rows(frame, design$known, design$family, if (response) out$y))
   if (!is.null(known)) out$known <- known
-  if (sized) {
-    weights <- as_newdata_error(check_weights(row_weights(frame, design$weights), nrow(frame), all = FALSE))
-    out$size <- unit_if_zero(weights)
-  }
+  if (sized) out$size <- unit_if_zero(as_newdata_error(new_sizes(design, frame)))
   out
+}
+
+#' What the size of a row is read from, but for the response itself: n of y | trials(n), else the weights
+#' @noRd
+size_expression <- function(design) or_else(typed_trials(design), weight_numbers(design$weights))
+
+typed_trials <- function(design) attr(design$frame_terms, "said")$words$trials$n
+
+#' Sizes of the rows of new data without a response
+#' @param frame With the columns of new_data_args().
+#' @noRd
+new_sizes <- function(design, frame) {
+  if (weights_divide(design$family)) {
+    return(check_weights(row_weights(frame, design$weights), nrow(frame), all = FALSE))
+  }
+  trials <- or_else(frame[["(trials)"]], stats::model.weights(frame))
+  check_column(trials, seq_len(nrow(frame)), deparse_one(size_expression(design)), "whole numbers from 0", function(x) {
+    is.finite(x) & x >= 0 & is_whole(x)
+  })
+  as.numeric(trials)
 }
 
 as_new_data <- function(newdata) {
@@ -146,15 +163,23 @@ group_columns <- function(design) {
   setdiff(used(specs[grouped]), c(used(specs[!grouped]), fixed))
 }
 
-# The arguments offset and, if they are asked for, weights, evaluated in newdata.
-new_data_args <- function(design, newdata, weighted) {
-  args <- c(list(offset = design$offset, weights = if (weighted) design$weights), design$known)
+# The arguments offset and, if they are asked for, weights or trials, as expressions that newdata has. sized: those that
+# tell the size of a new response, 1 where they are missing.
+new_data_args <- function(design, newdata, weighted, sized = FALSE) {
+  trials <- if (sized) typed_trials(design)
+  weights <- if (weighted || sized && is.null(trials)) design$weights
+  args <- c(list(offset = design$offset, weights = weights, trials = trials), design$known)
   args <- known_for_rows(args[!vapply(args, is.null, NA)], nrow(newdata))
+  if (sized) {
+    own <- intersect(names(args), c("weights", "trials"))
+    one_if_missing <- function(x) replace(x, is.na(x), 1)
+    args[own] <- lapply(args[own], function(expr) as.call(list(one_if_missing, expr)))
+  }
   for (arg in names(args)) {
     value <- tryCatch(eval(args[[arg]], newdata, environment(design$formula)), error = function(e) NULL)
     if (NROW(value) == nrow(newdata)) next
     # what needs them says so
-    if (arg %in% c("weights", names(known_words))) {
+    if (arg %in% c("weights", "trials", names(known_words))) {
       args[[arg]] <- NULL
       next
     }

@@ -40,8 +40,8 @@ without_intercept <- function(built) {
 #' @noRd
 named_contrasts <- function(contrasts) Filter(is.character, contrasts)
 
-# contrasts: those of a fit that is fitted again, else NULL. -> list(spec, rows, term, priors), as design_term(), and what
-# else a prior may name
+# contrasts: those of a fit that is fitted again, else NULL. -> list(spec, rows, term, priors), as design_term(), and
+# what else a prior may name
 design_fixed <- function(terms, frame, context, contrasts = NULL) {
   check_fixed_variables(terms, frame)
   check_fixed_size(terms, frame)

@@ -35,8 +35,9 @@
 #' * `posterior_linpred()`: draws x rows; for several latent values an array, draws x rows x latent values.
 #' * `posterior_epred()`: the mean of the response (of one trial, if it counts successes), draws x rows; for responses
 #'   with classes their probabilities, draws x rows x classes.
-#' * `posterior_predict()`: new responses, draws x rows: numbers, counts of successes, 0 and 1 for a binary response, or
-#'   the number of the class with the classes as attribute `levels`.
+#' * `posterior_predict()`: new responses, draws x rows: numbers, counts of successes (of as many trials as `newdata`
+#'   says, see [predict()][predict.galvi]), 0 and 1 for a binary response, or the number of the class with the classes
+#'   as attribute `levels`.
 #' * `log_lik()`: log p(y | eta), times the weight of the row where weights multiply the log likelihood, draws x rows;
 #'   of gaussian [responses()] with `rescor()` draws x units, the density of a unit's responses together.
 #' * `posterior_interval()`: a matrix of credible intervals with a row per coefficient and learned hyperparameter. It is

@@ -51,14 +51,35 @@ part_of_rows <- function(fit, frame) {
 }
 
 #' Does `newdata` have what `size` of a new response is read from? The argument `response` of new_target(): FALSE, TRUE
-#' for numbers of trials, or "size" for weights that divide a dispersion.
+#' for trials that only the response tells, or "size".
 #' @noRd
 tells_size <- function(fit, newdata) {
   if (is.null(newdata) || all(fit$model$size == 1)) return(FALSE)
-  divided <- weights_divide(fit$family)
-  needed <- c(if (!divided) all.vars(fit$formula[[2L]]), all.vars(fit$design$weights))
-  told <- all(needed %in% names(newdata)) && !anyNA(newdata[needed])
-  if (told && divided) "size" else told
+  if (has_size_apart(fit)) return(if (can_read_size(fit$design, newdata)) "size" else FALSE)
+  needed <- c(all.vars(fit$formula[[2L]]), all.vars(fit$design$weights))
+  all(needed %in% names(newdata)) && !anyNA(newdata[needed])
+}
+
+#' Is the size of a row known without its response? Not that of cbind(successes, failures).
+#' @noRd
+has_size_apart <- function(fit) {
+  if (weights_divide(fit$family) || !is.null(typed_trials(fit$design))) return(TRUE)
+  # of proportions the weights are trials
+  is.null(fit$design$wide) && !is.matrix(stats::model.response(fit$data))
+}
+
+#' Is all there that size_expression() needs?
+#' @noRd
+can_read_size <- function(design, newdata) {
+  newdata <- as_new_data(newdata)
+  expr <- size_expression(design)
+  env <- environment(design$formula)
+  absent <- setdiff(looked_up(expr), names(newdata))
+  # a vector where the formula was written is that of the observations
+  constant <- vapply(absent, function(name) !name %in% design$columns && length(get0(name, env)) == 1L, NA)
+  if (!all(constant)) return(FALSE)
+  value <- tryCatch(eval(expr, newdata, env), error = function(e) NULL)
+  !is.null(value) && NROW(value) %in% c(1L, nrow(newdata))
 }
 
 #' The posterior of eta, without the offset, at rows of the model; the core takes them in blocks

@@ -245,7 +245,7 @@ test_that("an unknown argument of a family, kernel or prior names the function a
 })
 
 test_that("splines without their package name it", {
-  expect_error(galvi(mpg ~ ns(wt, 3), mtcars), "ns()` in the formula is a function of the package splines", fixed = TRUE,
-    class = "galvi_error_formula")
+  expect_error(galvi(mpg ~ ns(wt, 3), mtcars), "ns()` in the formula is a function of the package splines",
+    fixed = TRUE, class = "galvi_error_formula")
   expect_error(galvi(mpg ~ bs(wt), mtcars), "or splines::bs(x, 3)", fixed = TRUE)
 })

@@ -175,6 +175,52 @@ test_that("successes in trials are predicted as probabilities", {
   expect_true(all(limits[, "lwr"] >= 0 & limits[, "upr"] <= 1))
 })
 
+# Deaths of budworms at six doses, Collett (1991).
+budworms <- function() {
+  dead <- c(1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16)
+  data.frame(ldose = rep(0:5, 2), dead = dead, sex = gl(2, 6, labels = c("M", "F")), n = 20)
+}
+
+test_that("new responses have the trials of `newdata`, which needs no response for them", {
+  known <- galvi(cbind(dead, n - dead) ~ sex + ldose, budworms(), binomial())
+  new <- data.frame(sex = "M", ldose = c(2, 3), n = c(20, 7))
+  whole <- transform(new, dead = 1)
+  wanted <- predict(known, whole, interval = "prediction")
+  k <- 20
+  fits <- list(
+    galvi(dead | trials(n) ~ sex + ldose, budworms(), binomial()),
+    galvi(dead | trials(n) + weights(n / 20) ~ sex + ldose, budworms(), binomial()),
+    galvi(dead / n ~ sex + ldose, budworms(), binomial(), weights = n)
+  )
+  for (fit in fits) {
+    unit <- if (is.matrix(model.response(fit$data))) 1 else new$n
+    expect_equal(predict(fit, new, interval = "prediction"), wanted)
+    # a response that is missing or another one says nothing of them
+    expect_equal(predict(fit, transform(new, dead = c(NA, 3)), interval = "prediction"), wanted)
+    expect_equal(predict(fit, new, type = "quantile"), predict(known, whole, type = "quantile") / unit)
+    expect_equal(predict(fit, new[1, ], type = "cdf", q = 9 / unit[1]), predict(known, whole[1, ], type = "cdf", q = 9),
+      ignore_attr = TRUE)
+    mean <- colMeans(posterior_predict.galvi(fit, newdata = new, ndraws = 2000))
+    expect_close(mean, new$n * unname(wanted[, "fit"]), 0.3)
+    drawn <- simulate(fit, 1, seed = 1, newdata = new)$sim_1
+    expect_equal(if (is.matrix(drawn)) rowSums(drawn) else round(drawn * new$n) / drawn, new$n)
+    # one trial, where they are not known
+    expect_identical(unname(predict(fit, new[-3], type = "quantile", probs = 0.99)[, 1]), c(1, 1))
+    expect_equal(predict(fit, transform(new, n = c(NA, 7)), interval = "prediction"), predict(fit,
+      transform(new, n = c(1, 7)), interval = "prediction"))
+    expect_error(predict(fit, transform(new, n = 2.5), interval = "prediction"), "`n` must be whole numbers from 0",
+      class = "galvi_error_newdata")
+  }
+  for (fit in list(galvi(dead | trials(20) ~ sex + ldose, budworms(), binomial()),
+    galvi(dead | trials(k) ~ sex + ldose, budworms(), binomial()))) {
+    expect_equal(predict(fit, new[1, -3], interval = "prediction"), wanted[1, , drop = FALSE])
+  }
+  expect_identical(unname(predict(known, new, type = "quantile", probs = 0.99)[, 1]), c(1, 1))
+  wide <- galvi(dead | trials(n) ~ sex + ldose, budworms(), beta_binomial())
+  expect_equal(predict(wide, new, type = "quantile"), predict(wide, whole, type = "quantile"))
+  expect_gt(predict(wide, new, type = "quantile")[1, 2], 5)
+})
+
 test_that("a factor response gives its levels", {
   d <- transform(mtcars, gears = factor(ifelse(am == 1, "manual", "automatic")))
   fit <- galvi(gears ~ wt, data = d, family = binomial(), hyper = "fixed")
