@@ -93,7 +93,7 @@ check_evaluates <- function(expr, arg, what = "argument", words = character(), h
     message <- conditionMessage(e)
     unknown <- unknown_function(message)
     unused <- matched("unused arguments? \\(([^ =]+) = .*", message)
-    object <- matched("object '(.*)' not found", message)
+    object <- named_by_r("object '%s' not found", message)
     if (length(unknown)) {
       said <- did_you_mean(unknown, words)
       if (!nzchar(said)) said <- paste0(" ", hint(unknown), recycle0 = TRUE)
@@ -122,7 +122,18 @@ check_evaluates <- function(expr, arg, what = "argument", words = character(), h
 # The part of x that the pattern's group matches; character(0) without a match.
 matched <- function(pattern, x) if (grepl(pattern, x)) sub(pattern, "\\1", x) else character()
 
-unknown_function <- function(message) matched(".*could not find function \"(.*)\".*", message)
+unknown_function <- function(message) named_by_r("could not find function \"%s\"", message)
+
+# What a message of R names by %s, in the language of the session; character(0) for another message.
+named_by_r <- function(template, message) {
+  around <- strsplit(gettext(template, domain = "R"), "%s", fixed = TRUE)[[1L]]
+  if (length(around) == 1L) around[2L] <- ""
+  start <- regexpr(around[1L], message, fixed = TRUE)
+  if (start < 0L) return(character())
+  rest <- substring(message, start + nchar(around[1L]))
+  end <- if (nzchar(around[2L])) regexpr(around[2L], rest, fixed = TRUE) else nchar(rest) + 1L
+  if (end < 0L) character() else substr(rest, 1L, end - 1L)
+}
 
 # `na.action` as a function of a data frame. Accepts na.omit, "na.omit", and NULL for no action.
 check_na_action <- function(x) {
@@ -227,9 +238,10 @@ gib <- function(bytes) {
 # An error of the user's function names the function. Warnings come from searches that go far out, and are dropped.
 call_user <- function(f, arguments, what, owner) {
   tryCatch(suppressWarnings(do.call(f, arguments)), error = function(e) {
-    gone <- grepl("not find function|object .* not found", conditionMessage(e))
+    message <- conditionMessage(e)
+    gone <- length(c(unknown_function(message), named_by_r("object '%s' not found", message))) > 0L
     stop_galvi("callback", sprintf(
-      "`%s` of the %s fails: %s.%s", what, owner, sub("\\.$", "", conditionMessage(e)),
+      "`%s` of the %s fails: %s.%s", what, owner, sub("\\.$", "", message),
       if (gone) " It may use its arguments, `parameters` and packages by `::`, which every session has." else ""
     ))
   })

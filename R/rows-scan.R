@@ -179,7 +179,7 @@ new_column_kinds <- function(label) {
           stop_galvi("data", sprintf(
             "`%s` of %s is %s after row %s and %s before%s.", name, label, kind,
             row_number(attr(chunk, "before")), known,
-            if (label == "the CSV files") sprintf(": give row_source() `colClasses = c(%s = )`", name) else ""
+            if (label == "the CSV files") sprintf(": give row_source() `colClasses = c(%s = \"character\")`", name) else ""
           ))
         }
         kinds[[name]] <<- kind

@@ -249,3 +249,12 @@ test_that("splines without their package name it", {
     fixed = TRUE, class = "galvi_error_formula")
   expect_error(galvi(mpg ~ bs(wt), mtcars), "or splines::bs(x, 3)", fixed = TRUE)
 })
+
+test_that("what R does not find is read in the language of the session", {
+  script <- "x <- tryCatch(galvi::galvi(dist ~ speed, cars, weibul()), error = conditionMessage); cat(x)"
+  said <- suppressWarnings(system2(
+    file.path(R.home("bin"), "Rscript"), c("-e", shQuote(script)), stdout = TRUE, stderr = FALSE,
+    env = c("LANG=C.UTF-8", "LC_ALL=C.UTF-8", "LANGUAGE=de")
+  ))
+  expect_match(paste(said, collapse = " "), "could not find the function `weibul()`. Did you mean `weibull`?", fixed = TRUE)
+})
