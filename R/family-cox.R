@@ -34,7 +34,9 @@
 #'
 #' **Strata.** `strata(g)` (from package survival, which need not be attached) gives each level of g a baseline and a
 #' level of its own, with one variance for all; `strata(g1, g2)` the combinations of levels. Effects of strata and the
-#' level of the hazard are part of the baseline: `coef()` does not have them.
+#' level of the hazard are part of the baseline: `coef()` does not have them. Many small strata, such as matched pairs,
+#' say little about their baselines, so that the variance matters: `cox("events", baseline = "iid", variance =
+#' fixed(1e6))` compares rows of the same stratum alone, as `survival::coxph()` does.
 #'
 #' **Effects that change in time.** `tve(x)` is `x` plus a random walk of first order that multiplies x, so that the
 #' effect in interval k is coefficient + walk_k, where the walk sums to zero over the intervals. Its variance is
