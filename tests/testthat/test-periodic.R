@@ -48,7 +48,8 @@ test_that("as many harmonics are taken as are needed", {
   for (lengthscale in c(0.02, 0.1, 0.5, 1, 2, 30)) {
     z <- 1 / lengthscale^2
     count <- harmonics_for(lengthscale)
-    share <- function(j) besselI(z, j, expon.scaled = TRUE) * ifelse(j == 0, 1, 2)
+    # of high orders only that they are next to zero counts
+    share <- function(j) suppressWarnings(besselI(z, j, expon.scaled = TRUE)) * ifelse(j == 0, 1, 2)
     left <- sum(share(count + 1:200))
     expect_lte(left, harmonics_left_out)
     expect_gt(left + share(count), harmonics_left_out)
