@@ -231,7 +231,7 @@ galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "a
   check_foreign_arguments(extra, call)
   check_no_dots(extra, setdiff(names(formals(galvi.formula)), "..."), "galvi()")
   frame <- environment()
-  formula <- with_passed_on(formula, match.call(), frame)
+  formula <- with_passed_on(formula, data, match.call(), frame)
   fit_formula(
     call, formula, data, typed_argument("family", typed_family_words(), frame), method = method,
     expectation = expectation, hyper = hyper, start = start,
@@ -272,7 +272,7 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
     check_no_dots(unknown, known, "galvi() with a formula")
   }
   frame <- environment()
-  formula <- with_passed_on(formula, match.call(), frame)
+  formula <- with_passed_on(formula, x, match.call(), frame)
   fit_formula(
     call, formula, x, typed_argument("family", typed_family_words(), frame), method = method,
     expectation = expectation, hyper = hyper, start = start,
@@ -324,20 +324,28 @@ written_call <- function(call, frame) {
 
 # weights, offset and subset are expressions of columns and of variables around the formula. Where another function's
 # `...` has passed one on, its variables are those of the place where it was typed: with them around the formula.
-with_passed_on <- function(formula, call, frame) {
+with_passed_on <- function(formula, data, call, frame) {
   names <- Filter(function(name) is_passed_on(call[[name]]), intersect(names(call), c("weights", "offset", "subset")))
   variables <- list()
   for (name in names) {
     env <- typed_in(name, frame_number(frame))
-    used <- if (!is.null(env)) all.vars(eval(call("substitute", as.name(name)), frame))
+    used <- if (!is.null(env)) setdiff(all.vars(eval(call("substitute", as.name(name)), frame)), names(data))
     variables <- c(variables, mget(Filter(function(x) exists(x, env), used), env, inherits = TRUE))
   }
-  if (!length(variables)) return(formula)
   around <- function(f) {
-    if (inherits(f, "formula")) environment(f) <- list2env(variables, parent = environment(f))
+    if (!inherits(f, "formula")) return(f)
+    for (name in intersect(names(variables), all.vars(f))) {
+      if (identical(get0(name, environment(f)), variables[[name]])) next
+      stop_galvi("argument", sprintf(
+        "`%s` is one variable in %s and another in the formula: give one of them another name.", name, quote_names(names)
+      ))
+    }
+    environment(f) <- list2env(variables, parent = environment(f))
     f
   }
-  if (inherits(formula, "formula")) around(formula) else if (is.list(formula)) lapply(formula, around) else formula
+  if (!length(variables)) formula else if (inherits(formula, "formula")) around(formula) else {
+    if (is.list(formula)) lapply(formula, around) else formula
+  }
 }
 
 # The call d |> galvi(y ~ gp(x)) as if the formula were the first argument.

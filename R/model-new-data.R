@@ -191,6 +191,13 @@ new_data_args <- function(design, newdata, weighted, sized = FALSE) {
   args
 }
 
+# Rows by which a variable that is computed from all rows at once is told: of data in order, the first may have what all
+# rows have, such as the smallest value.
+some_rows <- function(n) {
+  first <- seq_len(max(1L, min(4L, n %/% 4L)))
+  sort(unique(c(n %/% 2L + first, n + 1L - first)))
+}
+
 # Is a variable the same where it is computed from some of the rows? cut(x, 3) is not.
 same_values <- function(a, b) {
   if (NROW(a) != NROW(b) || NCOL(a) != NCOL(b)) return(FALSE)
@@ -204,7 +211,7 @@ same_values <- function(a, b) {
 #' @noRd
 check_rows_alone <- function(design, data, others) {
   data <- as_new_data(data)
-  some <- seq_len(min(7L, nrow(data) %/% 2L))
+  some <- if (nrow(data) > 1L) some_rows(nrow(data))
   frame <- function(data) new_frame(design$frame_terms, data, new_data_args(design, data, TRUE), design$xlevels)
   alone <- if (length(some)) tryCatch(suppressWarnings(frame(data[some, , drop = FALSE])), error = function(e) NULL)
   if (is.null(alone)) return(invisible())

@@ -84,7 +84,9 @@ orthonormal_basis <- function(X, mean, second, weights, threads) {
     e <- eigen(moments, symmetric = TRUE)
     T %*% (e$vectors %*% (t(e$vectors) / sqrt(e$values)))
   }
-  tolerance <- 1e-14  # of a column's variance, what the others leave of it: that of lm()
+  # of a column's variance, what the others leave of it: that of lm(), or what rounding leaves of columns far from zero
+  rounding <- 4 * .Machine$double.eps * max(0, (size / sd)[sd > 0])
+  tolerance <- max(1e-14, rounding^2)
   near <- 1e-5
   root <- if (nrow(X) > q) suppressWarnings(chol(S, pivot = TRUE, tol = tolerance))
   if (!is.null(root) && attr(root, "rank") == q) {

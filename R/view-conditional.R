@@ -19,7 +19,7 @@ data_inputs <- function(fit, as_brms = FALSE) {
   left_out <- c(attr(terms, "response"), if (!as_brms) offsets)
   names(variables) <- vapply(variables, variable_name, "")
   known <- c(unclass(fit$data)[intersect(names(variables)[-left_out], names(fit$data))], attr(fit$data, "inner"))
-  rows <- seq_len(max(1L, min(7L, nrow(fit$data) %/% 2L)))
+  rows <- some_rows(nrow(fit$data))
   values <- list()
   made <- list()
   left_out <- c(left_out, match(c(cox_names[["interval"]], stage_names[["stage"]]), names(variables), 0L))
@@ -27,16 +27,16 @@ data_inputs <- function(fit, as_brms = FALSE) {
     name <- names(variables)[j]
     used <- intersect(all.vars(computed[[j]]), names(known))
     # others are taken as they are in the frame
-    again <- is.call(variables[[j]]) && length(used) > 0L && same_values(
+    value <- if (is.call(variables[[j]]) && length(used) > 0L) {
       tryCatch(
         variable_value(name, computed[[j]], lapply(known[used], take_variable, rows), terms), error = function(e) NULL
-      ),
-      take_variable(fit$data[[name]], rows)
-    )
+      )
+    }
+    again <- !is.null(value) && same_values(value, take_variable(fit$data[[name]], rows))
     x <- fit$data[[name]]
     made[[name]] <- list(
       from = if (again) used else name, expression = if (again) computed[[j]],
-      together = is.call(variables[[j]]) && length(used) > 0L && !again,
+      together = !is.null(value) && !again,
       levels = if (again && !is_continuous(x) && !is.matrix(x)) length(unique(x))
     )
     values[made[[name]]$from] <- known[made[[name]]$from]

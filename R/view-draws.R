@@ -72,6 +72,8 @@ NULL
 # ---- what they share ----
 
 # The number of draws by the names that rstanarm and earlier versions of brms have.
+words_for_draws <- c("draws", "nsamples")
+
 asked_draws <- function(ndraws, dots) or_else(dots[["draws"]], or_else(dots[["nsamples"]], ndraws))
 
 #' @param averages May means be taken over groups?

@@ -42,6 +42,10 @@ test_that("a constant column is seen beside the intercept, whatever its rounding
     expect_equal(coef(fit)[["(Intercept)"]], coef(suppressMessages(galvi(y ~ 1, d)))[["(Intercept)"]], tolerance = 0.05)
   })
   d <- data.frame(x = seq(-1, 1, length.out = 60), k = 1)
+  for (far in c(1e6, 1e9, 1e11)) {
+    expect_message(fit <- galvi(y ~ x + I(x + far), transform(d, y = x + sin(1:60))), "depend")
+    expect_lt(max(abs(coef(fit)[c("x", "I(x + far)")])), 10)
+  }
   d$y <- d$x + sin(1:60)
   of_sigma <- suppressMessages(galvi(list(y ~ x, sigma ~ k), d))
   expect_lt(max(abs(coef(of_sigma))), 10)

@@ -277,6 +277,14 @@ test_that("variables that depend on which rows there are warn where these are no
   }
   expect_no_warning(all_rows <- predict(fit, d))
   expect_equal(all_rows, fitted(fit))
+  # data in order: the first rows have the smallest value, and lack levels
+  d <- data.frame(year = rep(2001:2010, each = 3), g = rep(c("a", "b", "c"), each = 10), y = rnorm(30), x = rnorm(30, 5))
+  since <- galvi(y ~ I(year - min(year)), d)
+  expect_warning(predict(since, data.frame(year = 2011:2012)), class = "galvi_warning_newdata")
+  levels <- galvi(y ~ relevel(factor(g), ref = "c"), d)
+  expect_no_warning(three <- predict(levels, d[c(1, 15, 30), ]))
+  expect_equal(three, fitted(levels)[c(1, 15, 30)])
+  d$y <- d$x + rnorm(30)
   kept <- galvi(y ~ scale(x, scale = FALSE) + poly(x, 2) + log(x) + cut(x, c(0, 5, 9)) + I(x > 5), d)
   expect_no_warning(two <- predict(kept, d[1:2, , drop = FALSE]))
   expect_equal(two, fitted(kept)[1:2])

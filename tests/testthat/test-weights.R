@@ -349,6 +349,13 @@ test_that("weights, offset and subset that another function passes on are those 
   expect_equal(coef(got[[3]]), coef(galvi(y ~ x, d[4:12, ])))
   expect_equal(galvi_model(got[[4]])$size, 1:12)
   expect_equal(coef(fit(d, weights = col)), coef(galvi(y ~ x, d, weights = col)))
+  of_degree <- function(k) y ~ poly(x, k)
+  k <- 3
+  passed <- function(formula, ...) galvi(formula, d, ...)
+  expect_error(passed(of_degree(2), weights = col * k), "`k` is one variable in `weights` and another in the formula",
+               class = "galvi_error_argument")
+  expect_equal(unname(coef(passed(of_degree(3), weights = col * k))),
+               unname(coef(galvi(y ~ poly(x, 3), d, weights = 3 * col))))
 })
 
 test_that("frequency() is a word of `weights` alone, and says what it takes", {
