@@ -42,13 +42,16 @@ response_mean <- function(fit, marginals) {
 #' @param mean,sd What is predicted; `sd` may be NULL.
 #' @noRd
 warn_overflow <- function(fit, target, mean, sd = NULL) {
-  if (length(mean) && (has_infinite_mean(fit) || may_have_infinite_mean(fit) && all(is.infinite(mean)))) {
+  # with a spread alone, as that of lognormal(), a mean is at most too large for a number
+  shape <- family_parameter(fit, "shape")
+  infinite <- (n_predictors(fit) > 1L || length(shape)) && has_infinite_mean(fit)
+  if (length(mean) && (infinite || may_have_infinite_mean(fit) && all(is.infinite(mean)))) {
     return(invisible(warn_galvi("numeric", sprintf(
       "The mean of the response is infinite for %s %s. predict(type = \"quantile\") has the median.",
       the_family(fit$family), if (n_predictors(fit) > 1L) {
         sprintf("with a linear predictor of %s", quote_names(names(fit$design$others)))
-      } else if (has_infinite_mean(fit)) {
-        sprintf("at a shape of 1 or less, here %s", format(family_parameter(fit, "shape"), digits = 3))
+      } else if (infinite) {
+        sprintf("at a shape of 1 or less, here %s", format(shape, digits = 3))
       } else {
         "at a shape of 1 or less, which the posterior does not exclude"
       }

@@ -477,3 +477,13 @@ test_that("classes whose latent values are known to very different degrees are r
   expect_true(all(p >= 0 & p <= 1))
   expect_close(sum(p), 1, 1e-15)
 })
+
+test_that("a lognormal mean that overflows is too large for a number, not infinite", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(20), y = exp(rnorm(20)))
+  fit <- suppressMessages(galvi(y ~ x, d, galvi_family("lognormal", sigma = fixed(100))))
+  expect_warning(mean <- predict(fit, d[1:2, ], type = "response"), "too large for a number", class = "galvi_warning_numeric")
+  expect_identical(unname(mean), c(Inf, Inf))
+  heavy <- suppressMessages(galvi(y ~ x, d, galvi_family("loglogistic", shape = fixed(0.5))))
+  expect_warning(predict(heavy, d[1:2, ], type = "response"), "infinite for the loglogistic family at a shape")
+})
