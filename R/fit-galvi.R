@@ -316,11 +316,14 @@ default_na_action <- function() getOption("na.action", "na.omit")
 written_call <- function(call, frame) {
   for (name in setdiff(names(call), "")) {
     if (is.symbol(call[[name]]) && grepl("^[.][.][0-9]+$", as.character(call[[name]]))) {
-      call[[name]] <- eval(call("substitute", as.name(name)), frame)
+      call[[name]] <- written_argument(name, frame)
     }
   }
   call
 }
+
+# The expression of an argument, also where `...` has passed it on; frame: the function's environment.
+written_argument <- function(name, frame) eval(call("substitute", as.name(name)), frame)
 
 # weights, offset and subset are expressions of columns and of variables around the formula. Where another function's
 # `...` has passed one on, its variables are those of the place where it was typed: with them around the formula.
@@ -329,7 +332,7 @@ with_passed_on <- function(formula, data, call, frame) {
   variables <- list()
   for (name in names) {
     env <- typed_in(name, frame_number(frame))
-    used <- if (!is.null(env)) setdiff(all.vars(eval(call("substitute", as.name(name)), frame)), names(data))
+    used <- if (!is.null(env)) setdiff(all.vars(written_argument(name, frame)), names(data))
     variables <- c(variables, mget(Filter(function(x) exists(x, env), used), env, inherits = TRUE))
   }
   around <- function(f) {
@@ -343,9 +346,10 @@ with_passed_on <- function(formula, data, call, frame) {
     environment(f) <- list2env(variables, parent = environment(f))
     f
   }
-  if (!length(variables)) formula else if (inherits(formula, "formula")) around(formula) else {
-    if (is.list(formula)) lapply(formula, around) else formula
-  }
+  if (!length(variables)) return(formula)
+  if (!is.list(formula)) return(around(formula))
+  formula[] <- lapply(formula, around)
+  formula
 }
 
 # The call d |> galvi(y ~ gp(x)) as if the formula were the first argument.
@@ -446,7 +450,7 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
 #' @param name The argument; frame: the function's environment.
 #' @noRd
 typed_argument <- function(name, words, frame) {
-  expr <- eval(call("substitute", as.name(name)), frame)
+  expr <- written_argument(name, frame)
   env <- if (any(all.names(expr) %in% c(words, foreign_priors))) typed_in(name, frame_number(frame))
   if (name == "prior" && !is.null(env)) check_prior_calls(expr, env)
   if (is.null(env)) return(get(name, envir = frame))

@@ -44,7 +44,7 @@ dependent_columns <- function(view) {
   decomposed <- qr(W, tol = 1e-7)
   aliased <- spec$columns[decomposed$pivot[-seq_len(decomposed$rank)]]
   if (!length(aliased)) aliased <- spec$columns[tied]
-  # strata without events are no one's typed columns
+  # columns of strata were not typed, and strata without events depend on others
   aliased <- intersect(aliased, spec$columns[shown_columns(spec)])
   if (!length(aliased)) return(NULL)
   new_note("dependent", sprintf(paste(

@@ -35,8 +35,7 @@ with_kept_terms <- function(parts, kept) {
   }
   of_part <- function(own, fitted) {
     own$specs <- of_specs(own$specs, fitted$specs)
-    own$contrasts <- named_contrasts(fitted$contrasts)
-    own
+    keep_contrasts(own, fitted)
   }
   parts <- of_part(parts, kept)
   parts$others <- Map(of_part, parts$others, kept$others[names(parts$others)])

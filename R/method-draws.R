@@ -132,22 +132,22 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
 #' @method as_draws galvi
 #' @rawNamespace S3method(posterior::as_draws,galvi)
 as_draws.galvi <- function(x, ndraws = 1000, seed = NULL, ...) {
-  posterior::as_draws_matrix(shown_draws(x, check_whole(asked_draws(ndraws, list(...)), "ndraws"), seed))
+  posterior::as_draws_matrix(shown_draws(x, asked_draws(ndraws, list(...)), seed))
 }
 
 #' @rdname draws
 #' @export
 as.matrix.galvi <- function(x, ndraws = 1000, seed = NULL, ...) {
   refuse_dots(list(...), as.matrix.galvi, "as.matrix()", words_for_draws)
-  shown_draws(x, check_whole(asked_draws(ndraws, list(...)), "ndraws"), seed)
+  shown_draws(x, asked_draws(ndraws, list(...)), seed)
 }
 
 #' @rdname draws
 #' @export
 as.data.frame.galvi <- function(x, row.names = NULL, optional = FALSE, ndraws = 1000, seed = NULL, ...) {
   refuse_dots(list(...), as.data.frame.galvi, "as.data.frame()", words_for_draws)
-  draws <- shown_draws(x, check_whole(asked_draws(ndraws, list(...)), "ndraws"), seed)
-  as.data.frame(draws, row.names = row.names, optional = TRUE)
+  draws <- shown_draws(x, asked_draws(ndraws, list(...)), seed)
+  as.data.frame(draws, row.names = row.names, optional = optional)
 }
 
 # Draws of all that has a posterior: draws x parameters.

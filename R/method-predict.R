@@ -27,8 +27,8 @@
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles, probabilities (`"survival"`, `"cdf"`) and
 #' prediction intervals are for as many trials as the row has: those of `y | trials(n)` or of the `weights` of a
-#' proportion, if `newdata` has their variables; for `cbind(successes, failures)` their sum, if it has both. Else, and
-#' where they are missing or 0, it is one trial.
+#' proportion, if `newdata` has their variables; for `cbind(successes, failures)` their sum, if it has both. Where
+#' `newdata` does not say, or the number is missing or 0, one trial is taken.
 #' Quantiles, `q` and `times` are in the units of the response as it was given: counts of successes for
 #' `cbind(successes, failures)` and `y | trials(n)`, proportions for a proportion.
 #' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.

@@ -89,8 +89,9 @@ print_call <- function(call, formulas) {
   for (i in seq_along(call)[-1L]) {
     value <- call[[i]]
     if (!missing(value) && !is.null(value) && !is.language(value) && length(deparse(value, nlines = 3L)) > 2L) {
-      described <- c(described, describe(value))
-      written[[i]] <- as.name(describe(value))
+      words <- describe(value)
+      described <- c(described, words)
+      written[[i]] <- as.name(words)
     }
   }
   text <- deparse(written, width.cutoff = 0.8 * getOption("width"))

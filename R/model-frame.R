@@ -211,17 +211,18 @@ name_na_levels <- function(frame, names) {
         "`%s` has the level \"NA\" and NA as another level: give one of them another name.", name
       ))
     }
-    levels(frame[[name]])[is.na(levels(frame[[name]]))] <- "NA"
+    frame[[name]] <- name_na_level(frame[[name]])
   }
   attr(attr(frame, "terms"), "na_levels") <- has_it
   frame
 }
 
-na_named <- function(x) {
-  x <- addNA(x)
+name_na_level <- function(x) {
   levels(x)[is.na(levels(x))] <- "NA"
   x
 }
+
+na_named <- function(x) name_na_level(addNA(x))
 
 #' The value that a variable of the frame has elsewhere
 #' @param expr The variable, or how predictions compute it.

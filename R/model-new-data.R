@@ -191,8 +191,8 @@ new_data_args <- function(design, newdata, weighted, sized = FALSE) {
   args
 }
 
-# Rows by which a variable that is computed from all rows at once is told: of data in order, the first may have what all
-# rows have, such as the smallest value.
+# Some rows from the middle and the end, on which a variable that is computed from all rows at once has other values. In
+# sorted data the first rows might not tell: they have the smallest value.
 some_rows <- function(n) {
   first <- seq_len(max(1L, min(4L, n %/% 4L)))
   sort(unique(c(n %/% 2L + first, n + 1L - first)))

@@ -123,9 +123,10 @@ build_terms <- function(parts, design, context) {
 variance_of_terms <- function(fixed, design, context) {
   most_rows <- 2000
   whole <- context$default_variance
-  if (!is.null(context$parameter) || is.null(fixed$term) || !link_has(design$family, "same_units")) return(whole)
+  nothing <- context$alone || is.null(fixed$term) || !is.null(context$parameter)
+  if (nothing || !link_has(design$family, "same_units")) return(whole)
   y <- as.numeric(design$modelled) - design$offset[, 1L]
-  at <- unique(round(seq(1, length(y), length.out = min(length(y), most_rows))))
+  at <- spread_rows(length(y), most_rows)
   root <- sqrt(context$weights[at])
   fit <- stats::.lm.fit(root * cbind(1, fixed$rows$W[at, , drop = FALSE]), root * y[at])
   left <- sum(fit$residuals^2) / sum(context$weights[at]) * length(at) / max(1, length(at) - fit$rank)

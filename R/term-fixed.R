@@ -40,6 +40,9 @@ without_intercept <- function(built) {
 #' @noRd
 named_contrasts <- function(contrasts) Filter(is.character, contrasts)
 
+# A part of a model, or a term, with those of the fit.
+keep_contrasts <- function(own, fitted) replace(own, "contrasts", list(named_contrasts(fitted$contrasts)))
+
 # contrasts: those of a fit that is fitted again, else NULL. -> list(spec, rows, term, priors), as design_term(), and
 # what else a prior may name
 design_fixed <- function(terms, frame, context, contrasts = NULL) {

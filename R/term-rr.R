@@ -134,7 +134,7 @@ check_loadings <- function(x) {
 # ---- design ----
 
 #' @export
-keep_of_fit.factors_term <- function(spec, fitted) replace(spec, "contrasts", list(named_contrasts(fitted$contrasts)))
+keep_of_fit.factors_term <- function(spec, fitted) keep_contrasts(spec, fitted)
 
 #' @export
 design_term.factors_term <- function(spec, frame, context) {

@@ -161,7 +161,7 @@ check_groups_differ <- function(spec, name) {
 }
 
 #' @export
-keep_of_fit.slopes_term <- function(spec, fitted) replace(spec, "contrasts", list(named_contrasts(fitted$contrasts)))
+keep_of_fit.slopes_term <- function(spec, fitted) keep_contrasts(spec, fitted)
 
 #' @export
 design_term.slopes_term <- function(spec, frame, context) {

@@ -48,7 +48,7 @@ data_inputs <- function(fit, as_brms = FALSE) {
 computed_together <- function(fit) {
   if (!any(vapply(as.list(attr(fit$design$frame_terms, "variables"))[-1L], is.call, NA))) return(character())
   made <- data_inputs(fit)$made
-  names(Filter(function(one) isTRUE(one$together), made))
+  names(Filter(function(one) one$together, made))
 }
 
 #' Does a variable of the data stand for levels: a factor, text, a logical, a number of two values, or one that the

@@ -22,8 +22,8 @@
 #' @param newdata A data frame with the variables of the formula (for `log_lik()` also the response). NULL, the default,
 #'   stands for the observations. For [responses()] a row for each new unit: draws are of its entries, the first column
 #'   of all units before the second.
-#' @param ndraws Number of draws, a positive whole number; 1000 by default. `draws` and `nsamples`, as in other packages,
-#'   are the same.
+#' @param ndraws Number of draws, a positive whole number; 1000 by default. `draws` and `nsamples`, its names in other
+#'   packages, are taken too.
 #' @param seed A whole number makes draws reproducible, and leaves the state of R's random numbers as it was. NULL, the
 #'   default, draws from that state ([set.seed()]).
 #' @param re_formula,dpar As in [predict()][predict.galvi]; `re.form` is the same as `re_formula`.
@@ -71,10 +71,12 @@ NULL
 
 # ---- what they share ----
 
-# The number of draws by the names that rstanarm and earlier versions of brms have.
+# The number of draws, also by the names that rstanarm and earlier versions of brms have for it.
 words_for_draws <- c("draws", "nsamples")
 
-asked_draws <- function(ndraws, dots) or_else(dots[["draws"]], or_else(dots[["nsamples"]], ndraws))
+asked_draws <- function(ndraws, dots) {
+  check_whole(or_else(dots[["draws"]], or_else(dots[["nsamples"]], ndraws)), "ndraws")
+}
 
 #' @param averages May means be taken over groups?
 #' @noRd
@@ -139,6 +141,7 @@ nearest_states <- function(z, posterior) {
 #' @param f f(fit, target, eta), with the fit at one state and a target and eta (x K) with a row for every row of every
 #'   draw: a vector, or a matrix with a column per name.
 #' @param names Of the columns; NULL for a vector.
+#' @param seed For these draws alone; NULL for none.
 #' @noRd
 over_draws <- function(fit, target, ndraws, f, names = NULL, seed = NULL) {
   if (!is.null(seed)) return(with_seed(check_whole(seed, "seed", 0), over_draws(fit, target, ndraws, f, names)))

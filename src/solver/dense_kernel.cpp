@@ -428,9 +428,8 @@ void DenseKernelSolver::gradient(const SiteGradient& site, VectorRef hyper) cons
     for (Index j = 0; j < X.cols(); ++j) {
       const Vector x = X.col(j);
       Vector Px =
-          inverse
-              ? Vector(scale_.cwiseProduct(symmetric_product(context_, work_, scale_.cwiseProduct(x))))
-              : Vector(lambda_.cwiseProduct(x - apply_covariance(lambda_.cwiseProduct(x))));
+          inverse ? Vector(scale_.cwiseProduct(symmetric_product(context_, work_, scale_.cwiseProduct(x))))
+                  : Vector(lambda_.cwiseProduct(x - apply_covariance(lambda_.cwiseProduct(x))));
       out.col(j) = 0.5 * (u * site.alpha.dot(x) + site.alpha * u.dot(x) - Px);
       if (middle.size() > 0) out.col(j) += middle * x;
     }

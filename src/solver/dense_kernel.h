@@ -1,4 +1,5 @@
-// W = I: the prior covariance of eta is stored as a dense N x N matrix, the posterior covariance as another.
+// W = I: the prior covariance of eta is stored as a dense N x N matrix, the posterior covariance as another, or as a root
+// where that has few columns.
 #pragma once
 
 #include "numeric/dense.h"
