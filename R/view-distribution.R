@@ -195,7 +195,8 @@ point_response <- function(fit, points, what, of, size, probability) {
     cbind(away, away^2, if (what == "variance") of("variance")(state))
   })
   moments <- matrix(moments, length(centre))
-  out <- pmax(0, moments[, 2L] - moments[, 1L]^2)
+  # squares that overflow are infinite, and no difference of these
+  out <- ifelse(is.infinite(moments[, 2L]), Inf, pmax(0, moments[, 2L] - moments[, 1L]^2))
   if (what == "variance") out + moments[, 3L] else out
 }
 

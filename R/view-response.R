@@ -120,7 +120,8 @@ response_sd <- function(fit, marginals) {
   states <- marginal_states(fit, marginals)
   if (inherits(states, "galvi_points")) {
     mean <- average_states(states, function(state) exp(state$mean[, 1L] / 2))
-    return(sqrt(pmax(0, average_states(states, function(state) exp(state$mean[, 1L])) - mean^2)))
+    square <- average_states(states, function(state) exp(state$mean[, 1L]))
+    return(ifelse(is.infinite(square), Inf, sqrt(pmax(0, square - mean^2))))
   }
   parts <- lapply(states, function(state) {
     m <- state$mean[, 1L]

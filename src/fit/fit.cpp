@@ -6,6 +6,7 @@
 
 #include "fit/coupled_response.h"
 #include "fit/integrate.h"
+#include "fit/marginal_points.h"
 #include "fit/pilot.h"
 #include "fit/scan.h"
 #include "likelihood/mixed.h"
@@ -163,6 +164,10 @@ Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, co
   return out;
 }
 
+bool gaussian_given_hyper(const LatentGaussianModel& model) {
+  return model.likelihood().conjugate() && model.latents() == 1;
+}
+
 /// The mixture over the points of an integration, the mode first; false where the mode proves to be none.
 bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, FitResult& out) {
   const Posterior& q = mode.fit.inference.posterior;
@@ -190,7 +195,13 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
     return below;
   };
   const Cost cost = model.context().cost;
-  integrate(posterior, plan.integrate, mode.fit.objective, fall);
+  std::optional<MarginalStates> marginal;
+  if (plan.integrate == "auto" && posterior.size() > most_on_grid && gaussian_given_hyper(model))
+    marginal = marginal_states(model, table, posterior);
+  if (marginal)
+    integrate_at(posterior, marginal->z, marginal->weight, mode.fit.objective, fall);
+  else
+    integrate(posterior, plan.integrate, mode.fit.objective, fall);
   model.context().cost = cost;
   // points lie by the curvature at the mode, which is that of no place so much higher
   constexpr double most_above = 20;
@@ -216,7 +227,7 @@ bool takes_states(const LatentGaussianModel& model, Index parameters) {
       if (!term->has_plain_design()) return false;
       coefficients += coefficient_count(*term);
     }
-    if (coefficients > most_coefficients && !(model.likelihood().conjugate() && model.latents() == 1)) return false;
+    if (coefficients > most_coefficients && !gaussian_given_hyper(model)) return false;
   }
   return true;
 }
@@ -320,6 +331,17 @@ bool couples(LatentGaussianModel& model, const Posterior& q) {
   return !(between <= none * largest);
 }
 
+/// The coefficients, where these alone are uncertain and q is too narrow for them because the likelihood is skew: with few
+/// rows or rare events.
+std::optional<Unknowns> skew_unknowns(LatentGaussianModel& model, const Posterior& q) {
+  constexpr double most_share = 0.04;  // of a variance
+  if (!takes_points(1, model.rows()) || !model.expectation().exact()) return std::nullopt;
+  std::optional<Unknowns> out = Unknowns::of(model, most_unknowns);
+  const std::optional<CoefficientGaussian> step = out ? out->one_step(q) : std::nullopt;
+  if (!step || out->skew_share(q, *step) <= most_share) return std::nullopt;
+  return out;
+}
+
 /// Are priors of coefficients what makes the joint posterior far from every Gaussian: is the posterior Gaussian given
 /// hyperparameters, but for heavy tails, or do coefficients have a learned scale, given which they are nearer to one? States
 /// are then near it.
@@ -339,13 +361,15 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   const Index parameters = plan.learn ? learned.learned() : 0;
   const bool coupled =
       joint && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
-  const bool exact = model.likelihood().conjugate() && model.latents() == 1;
+  const bool exact = gaussian_given_hyper(model);
   const bool states = joint && !coupled && takes_states(model, parameters);
   // A joint Gaussian where rows are too many for points and states. They know the noise of a linear model well enough.
   const bool gaussian = coupled || (!states && !(exact && parameters == 1));
   std::optional<Unknowns> unknowns;
-  if (joint && (gaussian || !exact) && (parameters > 0 || coupled))
+  if (joint && (parameters > 0 || coupled) && (gaussian || !exact))
     unknowns = Unknowns::of(model, gaussian ? most_coefficients : most_unknowns);
+  else if (joint && parameters == 0 && !exact)
+    unknowns = skew_unknowns(model, out.fit.inference.posterior);
   const bool points = unknowns && !exact && takes_points(unknowns->size() + parameters, model.rows());
   const bool responds = unknowns && gaussian && parameters <= most_parameters;
   Mode mode{out.fit, out.state, {}, {}};
@@ -374,7 +398,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   }
   if (responds && known && told.method == Uncertainty::factorised) {
     model.update(table.values());
-    respond(model, table, plan, mode, *unknowns, coupled, out);
+    respond(model, table, plan, mode, *unknowns, coupled || parameters == 0, out);
   }
   if (states && mode.posterior && told.method == Uncertainty::factorised) {
     Plan with_states = plan;

@@ -160,7 +160,6 @@ Points grid_points(Index m, const Visit& visit) {
 }
 
 void integrate(HyperPosterior& posterior, const std::string& design, double top, const Fall& fall) {
-  constexpr Index most_on_grid = 3;
   const Index m = posterior.size();
   posterior.design = design == "auto" ? m <= most_on_grid ? "grid" : "ccd" : design;
   const bool grid = posterior.design == "grid";
@@ -180,6 +179,30 @@ void integrate(HyperPosterior& posterior, const std::string& design, double top,
   if (!grid)
     for (Index i = 0; i < points.z.rows(); ++i)
       if (points.z.row(i).squaredNorm() > 0) posterior.weight[i] *= sphere_weight(m, points.z.rows() - 1);
+  posterior.weight /= posterior.weight.sum();
+  remember(posterior, points, sides);
+  posterior.log_evidence = top + log_volume(posterior);
+}
+
+void integrate_at(HyperPosterior& posterior, const Matrix& z, const Vector& weight, double top, const Fall& fall) {
+  const Index m = posterior.size();
+  posterior.design = "points";
+  const SideFalls sides = side_falls(m, fall);
+  posterior.below = posterior.above = Vector::Ones(m);
+  std::vector<Vector> at;
+  std::vector<double> falls, weights;
+  for (Index s = 0; s < z.rows(); ++s) {
+    const Vector there = z.row(s);
+    const std::optional<double> found = fall(there, true);
+    if (!found) continue;
+    at.push_back(there);
+    falls.push_back(*found);
+    weights.push_back(weight[s]);
+  }
+  const Points points = points_of(at, falls, m);
+  posterior.z = points.z;
+  posterior.log_density = top - points.fall.array();
+  posterior.weight = Eigen::Map<const Vector>(weights.data(), static_cast<Index>(weights.size()));
   posterior.weight /= posterior.weight.sum();
   remember(posterior, points, sides);
   posterior.log_evidence = top + log_volume(posterior);

@@ -13,6 +13,9 @@
 
 namespace galvi {
 
+/// The most hyperparameters for which "auto" is a grid.
+constexpr Index most_on_grid = 3;
+
 /// By how much the log density at z, in units of the axes, is below that at the mode; empty where there is no
 /// posterior. `point`: whether z is a point of the integration.
 using Fall = std::function<std::optional<double>(const Vector& z, bool point)>;
@@ -20,6 +23,9 @@ using Fall = std::function<std::optional<double>(const Vector& z, bool point)>;
 /// The points and all that follows from them. design: "grid", "ccd" or "auto", a grid for up to three
 /// hyperparameters; top: the log density at the mode. The points are visited in their order, the mode first.
 void integrate(HyperPosterior& posterior, const std::string& design, double top, const Fall& fall);
+
+/// The same by given points, the mode first, and their weights.   z: S x m, of the axes
+void integrate_at(HyperPosterior& posterior, const Matrix& z, const Vector& weight, double top, const Fall& fall);
 
 /// The central composite design of m dimensions, the centre first: corners, and two points on each axis.   S
 /// x m

@@ -1,5 +1,6 @@
 #include "fit/unknowns.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "function/normal.h"
@@ -142,6 +143,27 @@ std::optional<CoefficientGaussian> Unknowns::one_step(const Posterior& q) const 
   invert_from_cholesky(model_->context(), root, size_);
   fill_upper(root);
   return CoefficientGaussian{mean(q), scale.asDiagonal() * root * scale.asDiagonal()};
+}
+
+double Unknowns::skew_share(const Posterior& q, const CoefficientGaussian& step) const {
+  Expectations e;
+  model_->expectation().evaluate(model_->context(), model_->likelihood(), model_->data(), q->mean, q->variance, 2, e);
+  double largest = 0;
+  for (Index k = 0; k < latents(); ++k) {
+    // Z = W R with V = R R'. Of T_jil = sum_n E[f_n third derivative] Z_nj Z_ni Z_nl the share is the largest eigenvalue
+    // of half of sum_jl T_jil T_jlh.
+    const Index L = count(k);
+    const Vector third = 2 * e.d_mv.col(k * (latents() + 1));
+    const Eigen::LLT<Matrix> root(step.covariance.block(first(k), first(k), L, L));
+    const Matrix Z = W(k) * root.matrixL().toDenseMatrix();
+    Matrix sum = Matrix::Zero(L, L);
+    for (Index j = 0; j < L; ++j) {
+      const Matrix T = Z.transpose() * third.cwiseProduct(Z.col(j)).asDiagonal() * Z;
+      sum.noalias() += 0.5 * T * T;
+    }
+    largest = std::max(largest, sum.selfadjointView<Eigen::Lower>().eigenvalues().maxCoeff());
+  }
+  return largest;
 }
 
 }  // namespace galvi

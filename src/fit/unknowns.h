@@ -42,6 +42,10 @@ class Unknowns {
   /// q itself, with the joint curvature of all latent values at it in place of that of each: one step towards the best
   /// Gaussian in which they depend on each other. Empty where that curvature is not positive definite.
   std::optional<CoefficientGaussian> one_step(const Posterior& q) const;
+  /// By what share of it the variance of a coefficient or contrast exceeds that of q, at most: what third derivatives of
+  /// the log likelihood add, to first order in linear response (global/linear_response.h). For latent values that do not
+  /// depend on each other.   step: one_step(q)
+  double skew_share(const Posterior& q, const CoefficientGaussian& step) const;
   /// The mean of q alone.
   Vector mean(const Posterior& q) const;
 

@@ -2,58 +2,34 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
-#include "function/normal.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
-#include "numeric/even_points.h"
 #include "numeric/parallel.h"
-#include "numeric/pareto_tail.h"
-#include "numeric/special_functions.h"
 
 namespace galvi {
 
 namespace {
 
-constexpr double nu = 7;  // degrees of freedom
-constexpr double still = 0.02, least_efficiency = 0.2, heaviest_tail = 0.5;
-constexpr double high_efficiency = 0.5, heaviest_of_many = 0.7;
-
 // Few rows have skew posteriors, and cost little.
 Index points_for(Index unknowns, Index rows) {
   if (unknowns > 20) return 16000;
-  if (unknowns > 8 || rows > 64) return 4000;
+  if (unknowns <= 3 || unknowns > 8 || rows > 64) return 4000;
   return rows > 32 ? 8000 : 16000;
 }
-
-/// Points of a t distribution, each followed by its mirror image, and minus the log density there up to a constant. The
-/// first points of many are as evenly spread as fewer would be.
-struct Spread {
-  Matrix z;         // S x D, of the standard distribution
-  Vector log_inverse_density;  // S
-
-  Spread(Index S, Index D) : z(S, D), log_inverse_density(S) {
-    const Index half = S / 2;
-    const Matrix u = even_points(half, D + 1);
-    for (Index s = 0; s < half; ++s) {
-      const double scale = std::sqrt(nu / (2 * lower_gamma_quantile(nu / 2, u(s, D))));
-      for (Index j = 0; j < D; ++j) z(2 * s, j) = scale * normal_quantile(u(s, j));
-      z.row(2 * s + 1) = -z.row(2 * s);
-      log_inverse_density[2 * s] = log_inverse_density[2 * s + 1] =
-          0.5 * (nu + static_cast<double>(D)) * std::log1p(z.row(2 * s).squaredNorm() / nu);
-    }
-  }
-};
 
 /// The joint log density of coefficients and hyperparameters, many points at a time.
 class JointDensity {
  public:
   JointDensity(const Unknowns& unknowns, HyperTable& table, std::vector<Index> free,
                const std::function<std::unique_ptr<Likelihood>()>& another)
-      : unknowns_(unknowns), table_(table), free_(std::move(free)), another_(another),
-        x0_(table.unconstrained()), values_(table.values()) {
+      : unknowns_(unknowns),
+        table_(table),
+        free_(std::move(free)),
+        another_(another),
+        x0_(table.unconstrained()),
+        values_(table.values()) {
     const Data& data = unknowns_.model().data();
     const Index N = data.y.size(), blocks = (N + PreparedRows::most - 1) / PreparedRows::most;
     for (Index block = 0, begin = 0; block < blocks; ++block) {
@@ -114,7 +90,8 @@ class JointDensity {
       const Index begin = block * at_once, count = std::min(at_once, S - begin);
       Matrix eta(N, K * count);  // K columns for each point
       for (Index k = 0; k < K; ++k) {
-        Eigen::Map<Matrix, 0, Eigen::OuterStride<>> to(eta.data() + k * N, N, count, Eigen::OuterStride<>(K * N));
+        Eigen::Map<Matrix, 0, Eigen::OuterStride<>> to(eta.data() + k * N, N, count,
+                                                       Eigen::OuterStride<>(K * N));
         to.colwise() = unknowns_.offset().col(k);
         backend.multiply(false, true, 1.0, unknowns_.W(k),
                          X.block(begin, unknowns_.first(k), count, unknowns_.count(k)), 1.0, to);
@@ -157,20 +134,6 @@ class JointDensity {
   std::vector<PreparedRows> rows_;  // all of them, one after the other
 };
 
-/// Weights of sum one, and the moments that they give the points.   X: S x D
-struct Weighing {
-  Vector weight, mean;
-  Matrix covariance;
-
-  Weighing(const ConstMatrixRef& X, const ConstVectorRef& log_weight)
-      : weight((log_weight.array() - log_weight.maxCoeff()).exp()) {
-    weight /= weight.sum();
-    mean = X.transpose() * weight;
-    const Matrix away = X.rowwise() - mean.transpose();
-    covariance.noalias() = away.transpose() * (weight.asDiagonal() * away);
-  }
-};
-
 /// A root of covariances, R R' = V, whose columns turn with the coefficients when these are those of other columns with
 /// the same space: points, and all that follows from them, then do not depend on the coding of factors, on units or on
 /// origins. With the hyperparameters first, R has the conditional covariance of the coefficients along its principal
@@ -179,7 +142,8 @@ struct Weighing {
 class Root {
  public:
   explicit Root(const Unknowns& unknowns)
-      : unknowns_(unknowns), counts_((unknowns.model().data().weight.array() != 0).cast<double>()),
+      : unknowns_(unknowns),
+        counts_((unknowns.model().data().weight.array() != 0).cast<double>()),
         gram_(Matrix::Zero(unknowns.size(), unknowns.size())) {
     for (Index k = 0; k < unknowns.latents(); ++k)
       gram_.block(unknowns.first(k), unknowns.first(k), unknowns.count(k), unknowns.count(k)) =
@@ -214,8 +178,7 @@ class Root {
     const Matrix half = rows.matrixU() * Matrix(own.matrixL());
     const Eigen::SelfAdjointEigenSolver<Matrix> axes(half * half.transpose());
     if (axes.info() != Eigen::Success || !(axes.eigenvalues().array() > 0).all()) return std::nullopt;
-    const Matrix R =
-        rows.matrixU().solve(axes.eigenvectors() * axes.eigenvalues().cwiseSqrt().asDiagonal());
+    const Matrix R = rows.matrixU().solve(axes.eigenvectors() * axes.eigenvalues().cwiseSqrt().asDiagonal());
     for (Index j = 0; j < L; ++j) {
       const Vector column = unit.asDiagonal() * R.col(L - 1 - j);  // the longest first
       out.col(j).head(L) = sign_of(column) * column;
@@ -242,26 +205,6 @@ class Root {
   Vector counts_;  // one for each row that does, else zero
   Matrix gram_;
 };
-
-/// Another covariance in units of the columns of a root: R^-1 V R'^-1.
-Matrix in_units(const Matrix& root, const Matrix& covariance) {
-  const Eigen::PartialPivLU<Matrix> axes(root);
-  const Matrix out = axes.solve(axes.solve(covariance).transpose());
-  return 0.5 * (out + out.transpose());
-}
-
-/// The largest relative change of the sds along the columns, from one.
-double largest_move(const Matrix& units) {
-  return (units.diagonal().array().max(0.0).sqrt() - 1).abs().maxCoeff();
-}
-
-/// Its symmetric root, so that R times it is the root of the new covariance that is nearest to R: the same points move
-/// little. Empty where it is not positive definite.
-std::optional<Matrix> symmetric_root(const Matrix& units) {
-  const Eigen::SelfAdjointEigenSolver<Matrix> parts(units);
-  if (parts.info() != Eigen::Success || !(parts.eigenvalues().array() > 0).all()) return std::nullopt;
-  return parts.operatorSqrt();
-}
 
 /// As many points as a fit can keep, where these are fewer: by systematic resampling, and then moved so that they have
 /// the same mean and covariance.
@@ -298,14 +241,6 @@ void keep_few(Matrix& X, Vector& weight) {
 
 }  // namespace
 
-bool WeightedPoints::believed() const {
-  // where nearly all points count a few heavy ones say less
-  const double heaviest = efficiency > high_efficiency ? heaviest_of_many : heaviest_tail;
-  return moved < still && efficiency > least_efficiency && tail < heaviest;
-}
-
-bool WeightedPoints::hopeless() const { return !(moved < 0.3 && efficiency > 0.02); }
-
 bool takes_points(Index unknowns, Index rows) {
   constexpr double most = 1e8;
   return unknowns > 0 && unknowns <= most_unknowns &&
@@ -315,51 +250,27 @@ bool takes_points(Index unknowns, Index rows) {
 std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTable& table,
                                               const std::vector<Index>& free, PointsStart start,
                                               const std::function<std::unique_ptr<Likelihood>()>& another) {
-  constexpr int most_rounds = 4;
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  Context& context = unknowns.model().context();
   const Index D = start.mean.size(), L = unknowns.size(), S = points_for(D, unknowns.model().rows());
-  const Index first_points = S / 4;  // only tell the others where to be
-  // few rows can afford to go on until sds stand still to the points' own noise
-  const double enough = static_cast<double>(S * unknowns.model().rows()) < 4e5 ? 0.5 * still : still;
-  const Spread spread(S, D);
-  std::optional<Matrix> root = Root(unknowns)(start.covariance);
+  const std::optional<Matrix> root = Root(unknowns)(start.covariance);
+  if (!root) return std::nullopt;
   JointDensity density(unknowns, table, free, another);
+  ImportanceControl control;
+  control.points = S;
+  // few rows can afford to go on until sds stand still to the points' own noise
+  if (static_cast<double>(S * unknowns.model().rows()) < 4e5) control.enough *= 0.5;
+  std::optional<ImportancePoints> found = importance_points(
+      unknowns.model().context(), {std::move(start.mean), *root}, [&](const Matrix& X) { return density(X); },
+      control);
+  if (!found) return std::nullopt;
   WeightedPoints out;
-  Matrix X;
-  while (out.rounds < most_rounds) {
-    ++out.rounds;
-    context.monitor.report({"Weighing points of the posterior", out.rounds, none, none});
-    if (!root) return std::nullopt;
-    const Index points = out.rounds == 1 ? first_points : S;
-    X.noalias() = spread.z.topRows(points) * root->transpose();
-    X.rowwise() += start.mean.transpose();
-    const Vector log_weight = density(X) + spread.log_inverse_density.head(points);
-    if (!std::isfinite(log_weight.maxCoeff())) return std::nullopt;
-    Weighing all(X, log_weight);
-    const Matrix units = in_units(*root, all.covariance);
-    out.moved = largest_move(units);
-    // The first round is compared with as many points of the second, the same but for their centre and covariance.
-    if (out.rounds == 2) {
-      const auto few = log_weight.head(first_points);
-      if (!std::isfinite(few.maxCoeff())) return std::nullopt;
-      out.moved = largest_move(in_units(*root, Weighing(X.topRows(first_points), few).covariance));
-    }
-    out.weight = std::move(all.weight);
-    out.efficiency = 1 / (static_cast<double>(points) * out.weight.squaredNorm());
-    start.mean = std::move(all.mean);
-    const std::optional<Matrix> turn = symmetric_root(units);
-    if (turn)
-      root = Matrix(*root * *turn);
-    else
-      root.reset();
-    if (out.rounds > 1 && (out.moved < enough || out.hopeless())) break;
-  }
-  out.tail = pareto_tail(out.weight);
-  keep_few(X, out.weight);
+  static_cast<PointsQuality&>(out) = *found;
+  keep_few(found->X, found->weight);
+  const Matrix& X = found->X;
   out.coefficients = X.leftCols(L);
   out.hyper.resize(X.rows(), table.learned());
-  for (Index s = 0; s < X.rows(); ++s) out.hyper.row(s) = density.hyper(X.row(s).tail(D - L).transpose()).transpose();
+  for (Index s = 0; s < X.rows(); ++s)
+    out.hyper.row(s) = density.hyper(X.row(s).tail(D - L).transpose()).transpose();
+  out.weight = std::move(found->weight);
   return out;
 }
 

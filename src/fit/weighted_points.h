@@ -1,29 +1,21 @@
 // The joint posterior of coefficients and hyperparameters by weighted points. With few unknowns the Gaussian q need not
-// be believed: evenly spread points of a t distribution, without random numbers, are weighted by the joint density,
-// and their moments are the next round's centre and covariance. How little they move, how many points the weights leave
-// and the weights' tail say whether to believe them.
+// be believed: evenly spread points (fit/importance.h) are weighted by the joint density.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
 
+#include "fit/importance.h"
 #include "fit/unknowns.h"
 #include "hyper/table.h"
 
 namespace galvi {
 
-struct WeightedPoints {
+struct WeightedPoints : PointsQuality {
   Matrix coefficients;  // S x L
   Matrix hyper;         // of the learned ones, on the unconstrained scale.   S x d
   Vector weight;        // S, of sum one
-  int rounds = 0;
-  double moved = 0;       // largest relative change of an sd by the last round
-  double efficiency = 0;  // the share of the points that as precise a sample of the posterior would have
-  double tail = 0;        // shape of the Pareto distribution of the largest weights
-  bool believed() const;
-  /// So far from it that nothing should be read from them.
-  bool hopeless() const;
 };
 
 /// Where the first round's points are.

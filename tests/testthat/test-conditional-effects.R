@@ -105,7 +105,8 @@ test_that("the second variable has the values of int_conditions, and their names
 })
 
 test_that("robust estimates are medians and median absolute deviations of the posterior", {
-  fit <- galvi(am ~ wt, mtcars, family = binomial(), prior = normal(0, 2))
+  fit <- galvi(am ~ wt, mtcars, family = binomial(), prior = normal(0, 2),
+    control = galvi_control(uncertainty = "factorised"))
   ce <- conditional_effects(fit, "wt", resolution = 5)$wt
   p <- predict(fit, ce, type = "link", se.fit = TRUE)
   for (i in 1:5) {

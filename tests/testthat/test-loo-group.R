@@ -4,7 +4,7 @@ skip_on_cran()
 
 held <- function(formula, data, family, start) {
   quietly(galvi(formula, data, family, hyper = "fixed", start = start, control = galvi_control(tol = 1e-9,
-    threads = 1)))
+    threads = 1, uncertainty = "factorised")))
 }
 
 quietly <- function(expr) suppressMessages(suppressWarnings(expr))
@@ -15,7 +15,7 @@ without_groups <- function(fit, data, group) {
   for (level in unique(data[[group]])) {
     left <- which(data[[group]] == level)
     refit <- quietly(galvi(fit$formula, data[-left, ], fit$family, hyper = "fixed", start = fit,
-      control = galvi_control(tol = 1e-9, threads = 1)))
+      control = galvi_control(tol = 1e-9, threads = 1, uncertainty = "factorised")))
     out[left] <- predict(refit, data[left, ], type = "density")
   }
   out

@@ -1,5 +1,5 @@
 test_that("coef, vcov and confint describe one Gaussian posterior", {
-  fit <- small_fit("flat")
+  fit <- without_points(small_fit("flat"))
   beta <- coef(fit)
   V <- vcov(fit)
   expect_named(beta, c("(Intercept)", "wt", "factor(gear)4", "factor(gear)5"))

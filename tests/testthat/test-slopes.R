@@ -36,8 +36,10 @@ test_that("with flat priors the evidence is lme4's restricted likelihood, at the
 test_that("(x || g) is independent terms, and (1 | a/b) nested ones", {
   d <- some_groups()
   fixed_sds <- c(wide, list(sd = c(1.5, 0.5)))
-  bars <- galvi(k ~ x + (1 + x || g), d, poisson(), prior = fixed_sds)
-  terms <- galvi(k ~ x + iid(g, fixed(1.5^2)) + iid(g, fixed(0.25), by = x), d, poisson(), prior = wide)
+  factorised <- galvi_control(uncertainty = "factorised")
+  bars <- galvi(k ~ x + (1 + x || g), d, poisson(), prior = fixed_sds, control = factorised)
+  terms <- galvi(k ~ x + iid(g, fixed(1.5^2)) + iid(g, fixed(0.25), by = x), d, poisson(), prior = wide,
+    control = factorised)
   expect_close(bars$elbo, terms$elbo, tol$elbo)
   expect_close(ranef(bars)[[1]]$mean.x, ranef(terms)[[2]]$mean, tol$optimum)
   labels <- function(formula) galvi_model(galvi_design(formula, d))$design$labels
