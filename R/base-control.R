@@ -44,8 +44,10 @@
 #' @param hyper_design Points at which `hyper = "integrate"` of [galvi()] evaluates the posterior of the
 #'   hyperparameters: `"grid"`, about 11, 30, 60 or 145 points for one to four hyperparameters, more where the posterior
 #'   is far from normal; `"ccd"`, a central composite design (15 points for three, 25 for four, 149 for ten); `"auto"`,
-#'   the grid for one to three and the design for more. Intervals of the hyperparameters are quantiles of a density that
-#'   interpolates the log density at these points; `vignette("uncertainty")` has the coverage of both.
+#'   the grid for one to three. For more, `"auto"` is about 100 points drawn by their marginal likelihood in gaussian
+#'   models of fixed and random effects, and the design in others. Intervals of the hyperparameters are quantiles of a
+#'   density that interpolates the log density at these points; `vignette("uncertainty")` has the coverage of grid and
+#'   design.
 #' @param batch_rows Rows per minibatch of `method = "stochastic"`: `"auto"` or a positive whole number.
 #' @param passes Number of passes through the rows in minibatches for `method = "stochastic"`, positive; NULL stops when
 #'   the bound rises by no more than its sampling noise.

@@ -195,7 +195,7 @@ prediction_size <- function(fit, n, covariance = FALSE) {
 #' @noRd
 states_size <- function(model) {
   m <- sum(model$hyper$learned & !in_array(model$hyper))
-  points <- if (m <= 3L) c(12, 33, 65)[max(m, 1L)] else nrow(composite_design(m))
+  points <- if (m <= 3L) c(12, 33, 65)[max(m, 1L)] else max(nrow(composite_design(m)), 101)
   n <- length(model$y)
   columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
   bytes <- 8 * points * ncol(model$offset) * (8 * n + 2 * columns^2)

@@ -106,13 +106,14 @@ std::optional<ImportancePoints> importance_points(Context& context, ImportanceSt
     }
     out.weight = std::move(all.weight);
     out.efficiency = 1 / (static_cast<double>(points) * out.weight.squaredNorm());
-    if (out.rounds == control.rounds || (out.rounds > 1 && (out.moved < control.enough || out.hopeless())))
-      break;
     const std::optional<Matrix> turn = symmetric_root(units);
+    if (turn) start = {std::move(all.mean), start.root * *turn};
+    if (out.rounds == control.rounds || (out.rounds > 1 && out.moved < control.enough) ||
+        (out.rounds >= control.patience && out.hopeless()))
+      break;
     if (!turn) return std::nullopt;
-    start.mean = std::move(all.mean);
-    start.root = Matrix(start.root * *turn);
   }
+  out.next = std::move(start);
   out.tail = pareto_tail(out.weight);
   return out;
 }

@@ -20,21 +20,23 @@ struct PointsQuality {
   bool hopeless() const;
 };
 
-struct ImportancePoints : PointsQuality {
-  Matrix X;       // S x D
-  Vector weight;  // S, of sum one
-};
-
-/// Where the first round's points are.
+/// Where points are.
 struct ImportanceStart {
   Vector mean;  // D
   Matrix root;  // R R' is the covariance; points move with the columns of R
 };
 
+struct ImportancePoints : PointsQuality {
+  Matrix X;              // S x D
+  Vector weight;         // S, of sum one
+  ImportanceStart next;  // by their moments
+};
+
 struct ImportanceControl {
   Index points = 4000;   // S, an even number
-  int rounds = 4;        // most
   double enough = 0.02;  // rounds end when they change sds by less
+  int rounds = 4;        // most
+  int patience = 2;      // rounds before hopeless points end them
 };
 
 /// Empty where a round has no point with a density.   log_density: many points at a time, up to a constant; -infinity

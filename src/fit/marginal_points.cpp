@@ -46,19 +46,33 @@ class MarginalDensity {
       for (Index i = 0; i < covariance.rows(); ++i) covariance(i, j) = column[fixed_[i]];
     }
     unit_.compute(covariance);
+    if (unit_.info() != Eigen::Success) fixed_.clear();
+    root_ = A.llt().matrixL();
   }
 
-  /// The variance of the coefficients whose prior does not move with the hyperparameters, in units of that at the mode and
-  /// on average over their directions, at the last place with a density.
-  double spread() const {
-    if (fixed_.empty()) return 1;
-    Matrix Y = Matrix::Zero(mean_.size(), static_cast<Index>(fixed_.size()));
-    for (Index j = 0; j < Y.cols(); ++j) Y(fixed_[j], j) = 1;
+  /// The covariance of the coefficients whose prior does not move with the hyperparameters, in units of that at the mode,
+  /// at the last place with a density: its diagonal and, where these are few, what is below it.
+  Vector spread() const {
+    constexpr Index most = 4;
+    const auto p = static_cast<Index>(fixed_.size());
+    Matrix Y = Matrix::Zero(mean_.size(), p);
+    for (Index j = 0; j < p; ++j) Y(fixed_[j], j) = 1;
     root_.triangularView<Eigen::Lower>().solveInPlace(Y);
-    return unit_.solve(Y.transpose() * Y).trace() / static_cast<double>(Y.cols());
+    Matrix V = Y.transpose() * Y;
+    unit_.matrixL().solveInPlace(V);
+    V.transposeInPlace();
+    unit_.matrixL().solveInPlace(V);
+    if (p > most) return V.diagonal();
+    Vector out(p * (p + 1) / 2);
+    out.head(p) = V.diagonal();
+    for (Index j = 0, at = p; j < p; ++j)
+      for (Index i = j + 1; i < p; ++i) out[at++] = V(i, j);
+    return out;
   }
+  /// How many of them are variances.
+  Index variances() const { return static_cast<Index>(fixed_.size()); }
 
-  /// -infinity where there is no density.   z: in units of the posterior's axes
+  /// -infinity where the density is zero.   z: in units of the posterior's axes
   double operator()(const Vector& z) {
     const Vector x = posterior_.place(z);
     if (!posterior_.in_range(x)) return -infinity;
@@ -123,8 +137,87 @@ class MarginalDensity {
   Matrix gram_;               // W' diag(scale) W
   std::vector<Index> fixed_;  // coefficients whose prior does not move
   Matrix root_;               // of the coefficients' precision
-  Eigen::LDLT<Matrix> unit_;  // the covariance of those coefficients at the mode
+  Eigen::LLT<Matrix> unit_;   // the covariance of those coefficients at the mode
 };
+
+/// The weights nearest to w, by the Kullback-Leibler divergence, with which the columns of H have the mean zero, as far as
+/// a ridge allows: w exp(H l) / sum, where l minimises log sum w exp(H l) + ridge l'l / 2.
+Vector balanced(const Vector& w, const Matrix& H) {
+  constexpr int most_steps = 20;
+  constexpr double ridge = 1e-3, enough = 1e-10;
+  Vector l = Vector::Zero(H.cols()), out;
+  const auto value = [&](const Vector& at) {
+    const Vector t = H * at;
+    const double top = t.maxCoeff();
+    out = w.array() * (t.array() - top).exp();
+    const double sum = out.sum();
+    out /= sum;
+    return top + std::log(sum) + 0.5 * ridge * at.squaredNorm();
+  };
+  double now = value(l);
+  for (int step = 0; step < most_steps; ++step) {
+    const Vector mean = H.transpose() * out, slope = mean + ridge * l;
+    Matrix curvature = H.transpose() * out.asDiagonal() * H - mean * mean.transpose();
+    curvature.diagonal().array() += ridge;
+    const Vector move = -curvature.llt().solve(slope);
+    if (!(-slope.dot(move) > enough)) break;
+    double size = 1, next = value(l + move);
+    while (!(next < now) && size > 1e-3) next = value(l + (size /= 2) * move);
+    if (!(next < now)) break;
+    l += size * move;
+    now = next;
+  }
+  value(l);
+  return out;
+}
+
+/// Points of the hyperparameters, and of each the spread of the coefficients there.
+struct SpreadPoints {
+  ImportancePoints points;
+  Matrix spread;  // S x pairs
+  Vector wide;    // by how much the points are more than their probability, S
+};
+
+/// Points in proportion to the density and to how wide the posterior of the coefficients is: it has a long tail, which
+/// few states have to show. They begin where points by the density alone end. Empty where they are hopeless.
+std::optional<SpreadPoints> spread_points(MarginalDensity& density, Index m, Context& context) {
+  const Index p = density.variances();
+  SpreadPoints out;
+  const auto look = [&](const Matrix& Z) {
+    Vector f(Z.rows());
+    for (Index s = 0; s < Z.rows(); ++s) {
+      if (s % 64 == 0) context.monitor.poll();
+      f[s] = density(Z.row(s).transpose());
+      const Vector own = density.spread();
+      if (s == 0) out.spread.setZero(Z.rows(), own.size());
+      if (own.allFinite())
+        out.spread.row(s) = own.transpose();
+      else
+        f[s] = -infinity;
+    }
+    return f;
+  };
+  ImportanceControl control;
+  control.points = m <= 4 ? 500 : m <= 6 ? 1000 : 2000;
+  control.patience = control.rounds;
+  std::optional<ImportancePoints> found =
+      importance_points(context, {Vector::Zero(m), Matrix::Identity(m, m)}, look, control);
+  if (!found || found->hopeless()) return std::nullopt;
+  out.wide = Vector::Ones(found->X.rows());
+  if (p > 0) {
+    found = importance_points(
+        context, std::move(found->next),
+        [&](const Matrix& Z) {
+          const Vector f = look(Z);
+          out.wide = 1 + out.spread.leftCols(p).rowwise().mean().array();
+          return Vector(f.array() + out.wide.array().log());
+        },
+        control);
+    if (!found || found->hopeless()) return std::nullopt;
+  }
+  out.points = std::move(*found);
+  return out;
+}
 
 }  // namespace
 
@@ -135,46 +228,39 @@ std::optional<MarginalStates> marginal_states(LatentGaussianModel& model, HyperT
   const std::optional<Unknowns> unknowns = Unknowns::of(model, most_coefficients);
   if (!unknowns) return std::nullopt;
   MarginalDensity density(*unknowns, table, posterior);
-  const auto log_density = [&](const Matrix& Z) {
-    Vector out(Z.rows());
-    for (Index s = 0; s < Z.rows(); ++s) {
-      if (s % 64 == 0) model.context().monitor.poll();
-      out[s] = density(Z.row(s).transpose());
-    }
-    return out;
-  };
-  ImportanceControl control;
-  control.points = m > 4 ? 2000 : 1000;
-  control.rounds = 8;
-  const std::optional<ImportancePoints> found =
-      importance_points(model.context(), {Vector::Zero(m), Matrix::Identity(m, m)}, log_density, control);
-  if (!found || !found->believed()) return std::nullopt;
+  const Vector at_mode = density.spread();
+  std::optional<SpreadPoints> found = spread_points(density, m, model.context());
+  if (!found) return std::nullopt;
+  const auto& [points, spread, wide] = *found;
+  const Index S = points.X.rows(), p = density.variances();
 
-  // Few states, drawn in proportion to probability and half of it to the variance there: it has a long tail, which few
-  // states have to show. Each weighs what it was drawn too seldom. Systematic, from the narrowest to the widest.
-  const Index S = found->X.rows();
-  Vector share(S);
-  for (Index s = 0; s < S; ++s)
-    share[s] = density(found->X.row(s).transpose()) > -infinity ? density.spread() : 0;
-  share = (0.5 + 0.5 * share.array() / share.dot(found->weight)).matrix();
+  // The mode, and a systematic sample from the narrowest to the widest.
   std::vector<Index> order(S);
   std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return share[a] < share[b]; });
-  MarginalStates out{Matrix(most_states + 1, m), Vector(most_states + 1)};
-  out.z.row(0).setZero();
-  out.weight[0] = 1;
-  Index drawn = 0;
+  std::stable_sort(order.begin(), order.end(),
+                   [&wide = wide](Index a, Index b) { return wide[a] < wide[b]; });
+  MarginalStates out{Matrix::Zero(most_states + 1, m), Vector(most_states + 1)};
+  Matrix H(most_states + 1, spread.cols());
+  out.weight[0] = p > 0 ? 0.5 : 1;  // there wide is two
+  H.row(0) = at_mode.transpose();
+  Index states = 1;
   double below = 0;
   for (const Index s : order) {
-    below += found->weight[s] * share[s];
-    for (; drawn < most_states && drawn + 0.5 <= below * most_states; ++drawn) {
-      out.z.row(drawn + 1) = found->X.row(s);
-      out.weight[drawn + 1] = 1 / share[s];
+    below += points.weight[s];
+    for (; states <= most_states && states - 0.5 <= below * most_states; ++states) {
+      out.z.row(states) = points.X.row(s);
+      out.weight[states] = 1 / wide[s];
+      H.row(states) = spread.row(s);
     }
   }
-  out.z.conservativeResize(drawn + 1, m);
-  out.weight.conservativeResize(drawn + 1);
-  out.weight /= out.weight.sum();
+
+  // What is left of the sample's noise in the variances is taken out of the weights.
+  const Vector own = points.weight.cwiseQuotient(wide);
+  const Vector mean = spread.transpose() * own / own.sum();
+  H.rowwise() -= mean.transpose();
+  if (p > 0) H /= mean.head(p).mean();
+  out.z.conservativeResize(states, m);
+  out.weight = balanced(out.weight.head(states), H.topRows(states));
   return out;
 }
 
