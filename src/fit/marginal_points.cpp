@@ -198,7 +198,7 @@ std::optional<SpreadPoints> spread_points(MarginalDensity& density, Index m, Con
     return f;
   };
   ImportanceControl control;
-  control.points = m <= 4 ? 500 : m <= 6 ? 1000 : 2000;
+  control.points = m <= 4 ? 300 : m <= 6 ? 1000 : 2000;
   control.patience = control.rounds;
   std::optional<ImportancePoints> found =
       importance_points(context, {Vector::Zero(m), Matrix::Identity(m, m)}, look, control);

@@ -164,13 +164,13 @@ test_that("prediction intervals of numbers hold the probability they claim, by t
       expect_gte(below(limits[["upr"]]), 0.9)
       if (limits[["upr"]] > 0) expect_lt(below(limits[["upr"]] - 1), 0.9)
     } else {
-      inside <- integrate(density, limits[["lwr"]], limits[["upr"]], rel.tol = 1e-7)$value
+      # a density by points has as many kinks as points, and quantiles take some hundred of these
+      rough <- !is.null(fit$points)
+      inside <- integrate(density, limits[["lwr"]], limits[["upr"]], rel.tol = if (rough) 1e-5 else 1e-8)$value
       # a tail may be less than what is at an end with a probability, where the interval then begins, or ends
       at_end <- limits %in% family_type(fit$family)$point
       masses <- vapply(limits[at_end], function(y) unname(density(y)), 0)
-      # quantiles take some hundred of the points
-      tolerance <- if (is.null(fit$points)) 1e-5 else 1e-3
-      expect_equal(inside + sum(masses), 0.8 + 0.1 * sum(at_end), tolerance = tolerance, label = name)
+      expect_equal(inside + sum(masses), 0.8 + 0.1 * sum(at_end), tolerance = if (rough) 1e-3 else 1e-5, label = name)
     }
     credible <- predict(fit, row, interval = "credible")[1, ]
     expect_true(credible[["lwr"]] < credible[["fit"]] && credible[["fit"]] < credible[["upr"]], label = name)
