@@ -10,8 +10,6 @@ namespace galvi {
 
 namespace {
 
-constexpr Index most_coefficients = 150;
-
 /// log p(y | hyperparameters) + log prior, up to a constant. With eta = eta_0 + W d, d = theta - theta_0, the rows'
 /// densities are exp(f + g d - d'W' Lambda W d / 2), and so the integral over d has a formula.
 class MarginalDensity {
@@ -178,8 +176,9 @@ struct SpreadPoints {
   Vector wide;    // by how much the points are more than their probability, S
 };
 
-/// Points in proportion to the density and to how wide the posterior of the coefficients is: it has a long tail, which
-/// few states have to show. They begin where points by the density alone end. Empty where they are hopeless.
+/// Points in proportion to the density and, where this differs much, to how wide the posterior of the coefficients is: it
+/// then has a long tail, which few states have to show. They begin where points by the density alone end. Empty where they
+/// are hopeless.
 std::optional<SpreadPoints> spread_points(MarginalDensity& density, Index m, Context& context) {
   const Index p = density.variances();
   SpreadPoints out;
@@ -204,7 +203,10 @@ std::optional<SpreadPoints> spread_points(MarginalDensity& density, Index m, Con
       importance_points(context, {Vector::Zero(m), Matrix::Identity(m, m)}, look, control);
   if (!found || found->hopeless()) return std::nullopt;
   out.wide = Vector::Ones(found->X.rows());
-  if (p > 0) {
+  constexpr double narrow = 0.5;  // sd of the variances, as a share of their mean
+  const Vector variance = out.spread.leftCols(p).rowwise().sum();
+  const double mean = variance.dot(found->weight);
+  if ((variance.array() - mean).square().matrix().dot(found->weight) > narrow * narrow * mean * mean) {
     found = importance_points(
         context, std::move(found->next),
         [&](const Matrix& Z) {
@@ -224,6 +226,8 @@ std::optional<SpreadPoints> spread_points(MarginalDensity& density, Index m, Con
 std::optional<MarginalStates> marginal_states(LatentGaussianModel& model, HyperTable& table,
                                               const HyperPosterior& posterior) {
   constexpr Index most_states = 100;
+  // a factorisation for each of thousand points; and with many groups the variances have no long tails
+  constexpr Index most_coefficients = 100;
   const Index m = posterior.size();
   const std::optional<Unknowns> unknowns = Unknowns::of(model, most_coefficients);
   if (!unknowns) return std::nullopt;
@@ -237,11 +241,11 @@ std::optional<MarginalStates> marginal_states(LatentGaussianModel& model, HyperT
   // The mode, and a systematic sample from the narrowest to the widest.
   std::vector<Index> order(S);
   std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&wide = wide](Index a, Index b) { return wide[a] < wide[b]; });
+  const Vector width = spread.leftCols(p).rowwise().sum();
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return width[a] < width[b]; });
   MarginalStates out{Matrix::Zero(most_states + 1, m), Vector(most_states + 1)};
   Matrix H(most_states + 1, spread.cols());
-  out.weight[0] = p > 0 ? 0.5 : 1;  // there wide is two
+  out.weight[0] = wide.maxCoeff() > 1 ? 0.5 : 1;  // wide is two there
   H.row(0) = at_mode.transpose();
   Index states = 1;
   double below = 0;
