@@ -87,6 +87,9 @@ weighted_moments <- function(x, weight) {
   list(mean = mean, covariance = crossprod(away, weight * away))
 }
 
+# Of a function, from the means of its square and of itself; infinite where the square is too large for a number.
+variance_by_square <- function(square, mean) ifelse(is.infinite(square), Inf, pmax(0, square - mean^2))
+
 # ---- rows ----
 
 # `points` of marginals: what gives eta at all points. A list of `W`: for each latent value rows x coefficients; `new`:

@@ -78,8 +78,9 @@
 #'     those that were learned; `value`, `lower` and `upper`, their mode and range; `estimate`, where they were learned;
 #'     `free`, those of them to which the following elements refer; `axes` A and `flat`, with x = mode + A z for
 #'     standard normal z, except in directions that the data do not determine. With `hyper = "integrate"` also `design`
-#'     (`"grid"`, `"ccd"`, or `"points"` by the marginal likelihood), the points `z`, their `weight` and `log_density`, the lengths `below` and `above` of the two sides of each axis,
-#'     and `log_evidence`, the bound after integrating over the hyperparameters. NULL where no Hessian is known.}
+#'     (`"grid"`, `"ccd"`, or `"points"` by the marginal likelihood), the points `z`, their `weight` and `log_density`,
+#'     the lengths `below` and `above` of the two sides of each axis, and `log_evidence`, the bound after integrating
+#'     over the hyperparameters. NULL where no Hessian is known.}
 #'   \item{`design`, `model`, `data`}{how new data become rows of the model, the model as it was fitted, and the model
 #'     frame. For rows from a source ([row_source()]) `model`, `data`, and `mean` and `variance` in `posterior` belong
 #'     to a sample, and there are no sites.}

@@ -195,6 +195,7 @@ prediction_size <- function(fit, n, covariance = FALSE) {
 #' @noRd
 states_size <- function(model) {
   m <- sum(model$hyper$learned & !in_array(model$hyper))
+  # 101 states are drawn by the marginal likelihood where that is known
   points <- if (m <= 3L) c(12, 33, 65)[max(m, 1L)] else max(nrow(composite_design(m)), 101)
   n <- length(model$y)
   columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))

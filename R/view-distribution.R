@@ -195,8 +195,7 @@ point_response <- function(fit, points, what, of, size, probability) {
     cbind(away, away^2, if (what == "variance") of("variance")(state))
   })
   moments <- matrix(moments, length(centre))
-  # squares that overflow are infinite, and no difference of these
-  out <- ifelse(is.infinite(moments[, 2L]), Inf, pmax(0, moments[, 2L] - moments[, 1L]^2))
+  out <- variance_by_square(moments[, 2L], moments[, 1L])
   if (what == "variance") out + moments[, 3L] else out
 }
 

@@ -121,7 +121,7 @@ response_sd <- function(fit, marginals) {
   if (inherits(states, "galvi_points")) {
     mean <- average_states(states, function(state) exp(state$mean[, 1L] / 2))
     square <- average_states(states, function(state) exp(state$mean[, 1L]))
-    return(ifelse(is.infinite(square), Inf, sqrt(pmax(0, square - mean^2))))
+    return(sqrt(variance_by_square(square, mean)))
   }
   parts <- lapply(states, function(state) {
     m <- state$mean[, 1L]

@@ -11,6 +11,7 @@
 //   points     weighted points of the joint posterior                        fit/weighted_points.h
 //   response   the best joint Gaussian and linear response                   fit/coupled_response.h
 //   integrate  weighted states at other hyperparameters                      fit/integrate.h
+//              where these are, by the marginal likelihood                   fit/marginal_points.h
 #pragma once
 
 #include <limits>

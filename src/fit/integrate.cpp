@@ -49,8 +49,8 @@ Matrix corners(Index m) {
   return out;
 }
 
-Points design_points(Index m, const Visit& visit) {
-  const Matrix design = composite_design(m);
+/// The rows of a design that have a density.
+Points design_points(const Matrix& design, const Visit& visit) {
   std::vector<Vector> z;
   std::vector<double> falls;
   for (Index i = 0; i < design.rows(); ++i) {
@@ -60,7 +60,7 @@ Points design_points(Index m, const Visit& visit) {
     z.push_back(at);
     falls.push_back(*fall);
   }
-  return points_of(z, falls, m);
+  return points_of(z, falls, design.cols());
 }
 
 /// How the log density falls from the mode to sqrt(2) along both sides of the axes.
@@ -111,6 +111,15 @@ void remember(HyperPosterior& posterior, const Points& points, const SideFalls& 
   Points known = points_of(z, falls, m);
   posterior.known_z = std::move(known.z);
   posterior.known_fall = std::move(known.fall);
+}
+
+/// What is kept of points with these weights, up to a factor.
+void keep(HyperPosterior& posterior, const Points& points, const Vector& weight, const SideFalls& sides, double top) {
+  posterior.z = points.z;
+  posterior.log_density = top - points.fall.array();
+  posterior.weight = weight / weight.sum();
+  remember(posterior, points, sides);
+  posterior.log_evidence = top + log_volume(posterior);
 }
 
 }  // namespace
@@ -171,41 +180,28 @@ void integrate(HyperPosterior& posterior, const std::string& design, double top,
   const Visit visit = [&](const Vector& z) {
     return fall(posterior.stretch(z.transpose()).row(0).transpose(), true);
   };
-  const Points points = grid ? grid_points(m, visit) : design_points(m, visit);
+  const Points points = grid ? grid_points(m, visit) : design_points(composite_design(m), visit);
 
-  posterior.z = points.z;
-  posterior.log_density = top - points.fall.array();
-  posterior.weight = (-points.fall.array()).exp() * posterior.sides(points.z).rowwise().prod().array();
+  Vector weight = (-points.fall.array()).exp() * posterior.sides(points.z).rowwise().prod().array();
   if (!grid)
     for (Index i = 0; i < points.z.rows(); ++i)
-      if (points.z.row(i).squaredNorm() > 0) posterior.weight[i] *= sphere_weight(m, points.z.rows() - 1);
-  posterior.weight /= posterior.weight.sum();
-  remember(posterior, points, sides);
-  posterior.log_evidence = top + log_volume(posterior);
+      if (points.z.row(i).squaredNorm() > 0) weight[i] *= sphere_weight(m, points.z.rows() - 1);
+  keep(posterior, points, weight, sides, top);
 }
 
 void integrate_at(HyperPosterior& posterior, const Matrix& z, const Vector& weight, double top, const Fall& fall) {
-  const Index m = posterior.size();
   posterior.design = "points";
-  const SideFalls sides = side_falls(m, fall);
-  posterior.below = posterior.above = Vector::Ones(m);
-  std::vector<Vector> at;
-  std::vector<double> falls, weights;
-  for (Index s = 0; s < z.rows(); ++s) {
-    const Vector there = z.row(s);
-    const std::optional<double> found = fall(there, true);
-    if (!found) continue;
-    at.push_back(there);
-    falls.push_back(*found);
-    weights.push_back(weight[s]);
-  }
-  const Points points = points_of(at, falls, m);
-  posterior.z = points.z;
-  posterior.log_density = top - points.fall.array();
-  posterior.weight = Eigen::Map<const Vector>(weights.data(), static_cast<Index>(weights.size()));
-  posterior.weight /= posterior.weight.sum();
-  remember(posterior, points, sides);
-  posterior.log_evidence = top + log_volume(posterior);
+  const SideFalls sides = side_falls(posterior.size(), fall);
+  posterior.below = posterior.above = Vector::Ones(posterior.size());
+  Vector found(weight.size());  // of the points with a density
+  Index row = 0, count = 0;
+  const Points points = design_points(z, [&](const Vector& at) {
+    const std::optional<double> own = fall(at, true);
+    if (own) found[count++] = weight[row];
+    ++row;
+    return own;
+  });
+  keep(posterior, points, found.head(count), sides, top);
 }
 
 }  // namespace galvi

@@ -29,34 +29,26 @@ class MarginalDensity {
     gram_.noalias() = unknowns.W(0).transpose() * scale_.asDiagonal() * unknowns.W(0);
     // about the posterior mean at the mode sums of rows lose few digits
     const Matrix A = gram_ + unknowns.prior_precision();
-    const Eigen::LDLT<Matrix> parts(A);
+    const Eigen::LLT<Matrix> parts(A);
+    root_ = parts.matrixL();
     mean_ += parts.solve(unknowns.W(0).transpose() * b_);
     eta_ = unknowns.offset().col(0) + unknowns.W(0) * mean_;
     const Vector at_mode = unknowns.prior_precision().diagonal();
     table_.set_unconstrained(posterior.place(Vector::Constant(posterior.size(), 0.1)));
-    update_priors();
+    unknowns.update_priors(table_.values());
     const Vector beside = unknowns.prior_precision().diagonal();
     for (Index j = 0; j < beside.size(); ++j)
       if (beside[j] == at_mode[j]) fixed_.push_back(j);
-    Matrix covariance(fixed_.size(), fixed_.size());
-    for (Index j = 0; j < covariance.cols(); ++j) {
-      const Vector column = parts.solve(Vector::Unit(beside.size(), fixed_[j]));
-      for (Index i = 0; i < covariance.rows(); ++i) covariance(i, j) = column[fixed_[i]];
-    }
-    unit_.compute(covariance);
+    unit_.compute(covariance());
     if (unit_.info() != Eigen::Success) fixed_.clear();
-    root_ = A.llt().matrixL();
   }
 
   /// The covariance of the coefficients whose prior does not move with the hyperparameters, in units of that at the mode,
   /// at the last place with a density: its diagonal and, where these are few, what is below it.
   Vector spread() const {
     constexpr Index most = 4;
-    const auto p = static_cast<Index>(fixed_.size());
-    Matrix Y = Matrix::Zero(mean_.size(), p);
-    for (Index j = 0; j < p; ++j) Y(fixed_[j], j) = 1;
-    root_.triangularView<Eigen::Lower>().solveInPlace(Y);
-    Matrix V = Y.transpose() * Y;
+    const Index p = variances();
+    Matrix V = covariance();
     unit_.matrixL().solveInPlace(V);
     V.transposeInPlace();
     unit_.matrixL().solveInPlace(V);
@@ -77,7 +69,7 @@ class MarginalDensity {
     table_.set_unconstrained(x);
     if (!(table_.values().array().isFinite() || flat_).all()) return -infinity;
     try {
-      update_priors();
+      unknowns_.update_priors(table_.values());
       model_.update_likelihood(table_.values());
       const double out = table_.log_prior() + unknowns_.log_prior(mean_) + read_rows() + integral();
       return std::isfinite(out) ? out : -infinity;
@@ -87,8 +79,12 @@ class MarginalDensity {
   }
 
  private:
-  void update_priors() {
-    for (const auto& part : model_.priors()) part.prior->update(table_.values());
+  /// Of the coefficients whose prior does not move, by the root of the precision.
+  Matrix covariance() const {
+    Matrix Y = Matrix::Zero(mean_.size(), variances());
+    for (Index j = 0; j < Y.cols(); ++j) Y(fixed_[j], j) = 1;
+    root_.triangularView<Eigen::Lower>().solveInPlace(Y);
+    return Y.transpose() * Y;
   }
 
   /// sum_n f_n, and the rows' b and lambda, at eta_0.

@@ -33,6 +33,11 @@ class Unknowns {
   const Matrix& offset() const { return model_->block().offset; }  // N x K
   LatentGaussianModel& model() const { return *model_; }
 
+  /// Passes a table of hyperparameters to the priors alone.
+  void update_priors(const ConstVectorRef& hyper) const {
+    for (const auto& part : model_->priors()) part.prior->update(hyper);
+  }
+
   // The prior at the model's hyperparameters.
   Vector prior_mean() const;       // L
   Matrix prior_precision() const;  // L x L, zero where the prior is flat

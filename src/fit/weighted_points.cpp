@@ -61,7 +61,7 @@ class JointDensity {
       if (s % 256 == 0) unknowns_.model().context().monitor.poll();
       if (m > 0 || s == 0) {
         table_.set_unconstrained(hyper(X.row(s).tail(m).transpose()));
-        if (m > 0) update_priors(table_.values());
+        if (m > 0) unknowns_.update_priors(table_.values());
       }
       values.col(s) = table_.values();
       // a flat prior has an infinite sd
@@ -73,10 +73,6 @@ class JointDensity {
   }
 
  private:
-  void update_priors(const Vector& values) {
-    for (const auto& part : unknowns_.model().priors()) part.prior->update(values);
-  }
-
   void add_log_likelihoods(const Matrix& X, const Matrix& values, bool moves, Vector& out) {
     LatentGaussianModel& model = unknowns_.model();
     const Index S = X.rows(), N = model.rows(), K = unknowns_.latents();

@@ -480,7 +480,7 @@ test_that("mixtures of states have limits and covariances where coefficients or 
 
 test_that("a plain logistic regression of few rows has the moments and limits of its exact posterior", {
   fit <- galvi(am ~ wt, mtcars, family = binomial(), prior = list(default = normal(0, 10), intercept = normal(0, 100)))
-  skip_if_not(has_uncertainty())
+  skip_without_uncertainty()
   expect_identical(fit$convergence$uncertainty$method, "points")
   grid <- list(seq(-10, 60, length.out = 700), seq(-22, 4, length.out = 700))
   at <- as.matrix(expand.grid(grid))
@@ -516,7 +516,7 @@ test_that("where the likelihood is hardly skew a model of known parameters keeps
 
 test_that("several random effects in few groups have the exact sds, whatever the coding of a factor", {
   skip_if_not_installed("nlme")
-  skip_if_not(has_uncertainty())
+  skip_without_uncertainty()
   d <- as.data.frame(nlme::Machines)
   d$Machine <- factor(as.character(d$Machine))
   d$Worker <- factor(as.character(d$Worker))
@@ -532,7 +532,7 @@ test_that("several random effects in few groups have the exact sds, whatever the
   to <- cbind(1, stats::contr.treatment(3))
   other <- solve(to, cbind(1, stats::contr.helmert(3)))
   expect_equal(unname(sqrt(diag(other %*% helmert %*% t(other)))), unname(sd), tolerance = 0.04)
-  # a long way from the groups' means, and so for the mixture's limits
+  # the mixture has limits of its own, about 1.96 sds away
   limits <- confint(fit)
   expect_true(all(limits[, 2] - limits[, 1] > 2 * 1.8 * sd))
 })
