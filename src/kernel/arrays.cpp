@@ -1,5 +1,7 @@
 #include "kernel/arrays.h"
 
+#include <cmath>
+
 #include "kernel/arrays_avx2.h"
 #include "numeric/product_avx2.h"
 
@@ -11,6 +13,13 @@ void exp_minus(ArrayRef t) {
   } else {
     exp_minus_portable(t);
   }
+}
+
+void exp_minus_less_one(ArrayRef t) {
+  constexpr double small = 0.3;  // above it the difference has nearly all digits
+  const Eigen::ArrayXd exponent = t;
+  exp_minus(t);
+  for (Index i = 0; i < t.size(); ++i) t[i] = exponent[i] < small ? std::expm1(-exponent[i]) : t[i] - 1;
 }
 
 void squared_distances(const Matrix& X, const Matrix& Z, MatrixRef out) {

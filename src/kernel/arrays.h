@@ -10,6 +10,9 @@ namespace galvi {
 /// factorisation that meets it.
 void exp_minus(ArrayRef t);
 
+/// t <- exp(-t) - 1 for t >= 0.
+void exp_minus_less_one(ArrayRef t);
+
 /// out_ij = |X_i - Z_j|^2 by direct differences: no cancellation for close rows.   X: a x q, Z: q x b, out: a x b.
 void squared_distances(const Matrix& X, const Matrix& Z, MatrixRef out);
 

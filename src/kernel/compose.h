@@ -60,6 +60,19 @@ class Sum final : public Composite, private Spectrum {
       out += term;
     }
   }
+  double constant() const override {
+    double sum = 0;
+    for (const auto& part : parts_) sum += part->constant();
+    return sum;
+  }
+  void value_less_constant(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
+    parts_[0]->value_less_constant(X, Z, out);
+    Matrix term(out.rows(), out.cols());
+    for (size_t k = 1; k < parts_.size(); ++k) {
+      parts_[k]->value_less_constant(X, Z, term);
+      out += term;
+    }
+  }
   void diagonal(const ConstMatrixRef& X, VectorRef out) const override {
     parts_[0]->diagonal(X, out);
     Vector term(out.size());

@@ -83,37 +83,48 @@ Matrix inputs_at(const KernelRows& rows, const Band& band, const std::vector<Ind
   return out;
 }
 
+void value(const GroupKernels& kernels, const Kernel& kernel, const ConstMatrixRef& X, const ConstMatrixRef& Z,
+           MatrixRef out) {
+  kernels.centred() ? kernel.value_less_constant(X, Z, out) : kernel.value(X, Z, out);
+}
+
+void diagonal(const GroupKernels& kernels, const Kernel& kernel, const ConstMatrixRef& X, VectorRef out) {
+  kernel.diagonal(X, out);
+  if (kernels.centred()) out.array() -= kernel.constant();
+}
+
 // tile (a x b) = k(rows of a, others of b), zero between groups with different kernels
 void fill_tile(const GroupKernels& kernels, const KernelRows& rows, const Band& a, const KernelRows& others,
                const Band& b, MatrixRef tile) {
   if (kernels.shared()) {
-    kernels.of(1).value(rows.inputs.middleRows(a.start, a.size), others.inputs.middleRows(b.start, b.size), tile);
+    value(kernels, kernels.of(1), rows.inputs.middleRows(a.start, a.size), others.inputs.middleRows(b.start, b.size),
+          tile);
     return;
   }
   tile.setZero();
   for_groups(kernels, rows, a, others, b,
              [&](const Kernel& kernel, const std::vector<Index>& i, const std::vector<Index>& j) {
                Matrix own(static_cast<Index>(i.size()), static_cast<Index>(j.size()));
-               kernel.value(inputs_at(rows, a, i), inputs_at(others, b, j), own);
+               value(kernels, kernel, inputs_at(rows, a, i), inputs_at(others, b, j), own);
                for (Index c = 0; c < own.cols(); ++c)
                  for (Index r = 0; r < own.rows(); ++r) tile(i[r], j[c]) = own(r, c);
              });
 }
 
 // hyper[h] += sum_ij tile_ij dk(a_i, b_j) / dh
-void add_tile_gradient(const GroupKernels& kernels, const KernelRows& rows, const Band& a, const Band& b,
-                       const Matrix& tile, VectorRef hyper) {
+void add_tile_gradient(const GroupKernels& kernels, const KernelRows& rows, const Band& a, const KernelRows& others,
+                       const Band& b, const Matrix& tile, VectorRef hyper) {
   if (kernels.shared()) {
-    kernels.of(1).gradient(rows.inputs.middleRows(a.start, a.size), rows.inputs.middleRows(b.start, b.size), tile,
+    kernels.of(1).gradient(rows.inputs.middleRows(a.start, a.size), others.inputs.middleRows(b.start, b.size), tile,
                            hyper, nullptr);
     return;
   }
-  for_groups(kernels, rows, a, rows, b,
+  for_groups(kernels, rows, a, others, b,
              [&](const Kernel& kernel, const std::vector<Index>& i, const std::vector<Index>& j) {
                Matrix own(static_cast<Index>(i.size()), static_cast<Index>(j.size()));
                for (Index c = 0; c < own.cols(); ++c)
                  for (Index r = 0; r < own.rows(); ++r) own(r, c) = tile(i[r], j[c]);
-               kernel.gradient(inputs_at(rows, a, i), inputs_at(rows, b, j), own, hyper, nullptr);
+               kernel.gradient(inputs_at(rows, a, i), inputs_at(others, b, j), own, hyper, nullptr);
              });
 }
 
@@ -198,13 +209,13 @@ void add_cross(Context& context, const GroupKernels& kernels, const KernelRows& 
 void add_diagonal(Context& context, const GroupKernels& kernels, const KernelRows& rows, VectorRef d) {
   Vector variance(rows.inputs.rows());
   if (kernels.shared()) {
-    kernels.of(1).diagonal(rows.inputs, variance);
+    diagonal(kernels, kernels.of(1), rows.inputs, variance);
   } else {
     const Band band{0, variance.size(), false, groups_of(rows, 0, variance.size())};
     for_groups(kernels, rows, band, rows, band,
                [&](const Kernel& kernel, const std::vector<Index>& at, const std::vector<Index>&) {
                  Vector own(static_cast<Index>(at.size()));
-                 kernel.diagonal(inputs_at(rows, band, at), own);
+                 diagonal(kernels, kernel, inputs_at(rows, band, at), own);
                  for (Index i = 0; i < own.size(); ++i) variance[at[i]] = own[i];
                });
   }
@@ -233,12 +244,31 @@ void add_gram_gradient(Context& context, const GroupKernels& kernels, const Kern
         tile.triangularView<Eigen::StrictlyUpper>().setZero();
         tile.diagonal() *= 0.5;
       }
-      add_tile_gradient(kernels, rows, a, b, tile, partial.col(column));
+      add_tile_gradient(kernels, rows, a, rows, b, tile, partial.col(column));
     }
   });
   for (Index column = 0; column < count; ++column) hyper += partial.col(column);
   const double n = static_cast<double>(rows.inputs.rows());
   context.cost.flops += 0.5 * n * n * (2 * flops_per_entry(rows));
+}
+
+void add_cross_gradient(Context& context, const GroupKernels& kernels, const KernelRows& rows, const KernelRows& others,
+                        const ConstMatrixRef& G, VectorRef hyper) {
+  const std::vector<Band> bands = bands_of(rows), other_bands = bands_of(others);
+  const Index count = static_cast<Index>(bands.size());
+  Matrix partial = Matrix::Zero(hyper.size(), count);
+  parallel_for(context, count, rough_work(rows, others), [&](Index row) {
+    const Band& a = bands[row];
+    Matrix tile;
+    for (const Band& b : other_bands) {
+      if (all_zero(a, b)) continue;
+      tile = G.block(a.start, b.start, a.size, b.size);
+      apply_by_and_group(rows, a, others, b, tile);
+      add_tile_gradient(kernels, rows, a, others, b, tile, partial.col(row));
+    }
+  });
+  for (Index row = 0; row < count; ++row) hyper += partial.col(row);
+  context.cost.flops += static_cast<double>(G.size()) * (2 * flops_per_entry(rows));
 }
 
 // 2 sum_j G_ij by_j k(i, j)

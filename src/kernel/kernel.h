@@ -78,6 +78,12 @@ class Kernel {
   virtual void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const = 0;
   /// out(i) = k(X_i, X_i).
   virtual void diagonal(const ConstMatrixRef& X, VectorRef out) const = 0;
+  /// The same less a constant c, which makes no difference to a process that has mean zero over some rows. Where all rows
+  /// are close and k is hardly less than c, the digits of k - c are the ones that matter.
+  virtual double constant() const { return 0; }
+  virtual void value_less_constant(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const {
+    value(X, Z, out);
+  }
   /// hyper[h] += sum_ij G_ij dk(X_i, Z_j)/dh and, if inputs is not null (b x p), inputs_j += sum_i G_ij
   /// dk/dZ_j.
   virtual void gradient(const ConstMatrixRef& X, const ConstMatrixRef& Z, const ConstMatrixRef& G,

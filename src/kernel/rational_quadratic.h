@@ -22,6 +22,10 @@ class RationalQuadratic final : public Stationary {
     s = alpha_ * (s / (2 * alpha_)).log1p();
     exp_minus(s);
   }
+  void correlate_less_one(ArrayRef s) const override {
+    s = alpha_ * (s / (2 * alpha_)).log1p();
+    exp_minus_less_one(s);
+  }
   void slope(const ConstArrayRef& s, const ConstArrayRef& c, ArrayRef out) const override {
     out = -0.5 * c / (1 + s / (2 * alpha_));
   }

@@ -14,6 +14,10 @@ class SquaredExponential final : public Stationary {
     s *= 0.5;
     exp_minus(s);
   }
+  void correlate_less_one(ArrayRef s) const override {
+    s *= 0.5;
+    exp_minus_less_one(s);
+  }
   void slope(const ConstArrayRef&, const ConstArrayRef& c, ArrayRef out) const override { out = -0.5 * c; }
 };
 

@@ -27,15 +27,24 @@ Matrix Stationary::scaled(const ConstMatrixRef& X) const {
   return out;
 }
 
-void Stationary::value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const {
+template <class F>
+void Stationary::fill(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out, const F& correlation) const {
   const Matrix x = scaled(X);
   const Matrix z = scaled(Z).transpose();
   squared_distances(x, z, out);
   for (Index j = 0; j < z.cols(); ++j) {
     auto column = out.col(j).array();
-    correlate(column);
+    correlation(column);
     column *= variance_;
   }
+}
+
+void Stationary::value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const {
+  fill(X, Z, out, [&](ArrayRef s) { correlate(s); });
+}
+
+void Stationary::value_less_constant(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const {
+  fill(X, Z, out, [&](ArrayRef s) { correlate_less_one(s); });
 }
 
 void Stationary::diagonal(const ConstMatrixRef&, VectorRef out) const { out.setConstant(variance_); }

@@ -15,6 +15,8 @@ class Stationary : public Kernel {
   void update(const ConstVectorRef& hyper) override;
   void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override;
   void diagonal(const ConstMatrixRef& X, VectorRef out) const override;
+  double constant() const override { return variance_; }
+  void value_less_constant(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override;
   void gradient(const ConstMatrixRef& X, const ConstMatrixRef& Z, const ConstMatrixRef& G, VectorRef hyper,
                 Matrix* inputs) const override;
   void diagonal_gradient(const ConstMatrixRef& X, const ConstVectorRef& g, VectorRef hyper) const override;
@@ -22,6 +24,11 @@ class Stationary : public Kernel {
  protected:
   /// s <- correlation(s), which is 1 at s = 0.
   virtual void correlate(ArrayRef s) const = 0;
+  /// s <- correlation(s) - 1, for small s to the last digit if a kernel can.
+  virtual void correlate_less_one(ArrayRef s) const {
+    correlate(s);
+    s -= 1;
+  }
   /// out = d correlation / ds, given s and c = correlation(s). At s = 0 it must be finite.
   virtual void slope(const ConstArrayRef& s, const ConstArrayRef& c, ArrayRef out) const = 0;
 
@@ -38,6 +45,8 @@ class Stationary : public Kernel {
   Vector lengthscale_;  // one per column
 
  private:
+  template <class F>
+  void fill(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out, const F& correlation) const;
   Matrix scaled(const ConstMatrixRef& X) const;
 };
 

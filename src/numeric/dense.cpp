@@ -353,14 +353,15 @@ Matrix covariance_root(Context& context, Matrix A) {
 
 // Pivoted Cholesky, one column after the other. The remainder of a smooth covariance falls at least geometrically, and
 // faster later on: what has not fallen far enough after a quarter or half of the columns will not get there.
-LowRank low_rank_root(Context& context, const ConstMatrixRef& A, Index most) {
+LowRank low_rank_root(Context& context, const Vector& diagonal, const std::function<void(Index, VectorRef)>& column,
+                      Index most) {
   constexpr double nothing = 2e-15, halfway = 1e-7, quarter = 1e-2;
-  const Index n = A.rows();
-  Vector left = A.diagonal();
+  const Index n = diagonal.size();
+  Vector left = diagonal;
   const double largest = n > 0 ? left.maxCoeff() : 0;
-  LowRank out{Matrix(n, most / 4), largest};
+  LowRank out{Matrix(n, most / 4), largest, {}, {}};
   for (Index rank = 0;; ++rank) {
-    Index next;
+    Index next = 0;
     if (n > 0) out.left = left.maxCoeff(&next);
     if (!(out.left > nothing * largest)) {
       out.root.conservativeResize(n, rank);
@@ -370,20 +371,31 @@ LowRank low_rank_root(Context& context, const ConstMatrixRef& A, Index most) {
       const double fallen = rank == most ? nothing : rank == most / 2 ? halfway : quarter;
       if (out.left > fallen * largest) {
         out.root.resize(n, 0);
+        out.pivots.clear();
         break;
       }
       out.root.conservativeResize(n, rank == most / 2 ? most : most / 2);
     }
     context.monitor.poll();
-    auto column = out.root.col(rank);
-    column = A.col(next);
-    column.noalias() -= out.root.leftCols(rank) * out.root.row(next).head(rank).transpose();
-    column /= std::sqrt(out.left);
-    left -= column.cwiseAbs2();
+    auto own = out.root.col(rank);
+    column(next, own);
+    own.noalias() -= out.root.leftCols(rank) * out.root.row(next).head(rank).transpose();
+    own /= std::sqrt(out.left);
+    for (const Index earlier : out.pivots) own[earlier] = 0;
+    own[next] = std::sqrt(out.left);
+    left -= own.cwiseAbs2();
     left[next] = 0;
+    out.pivots.push_back(next);
     spend(context, 2.0 * static_cast<double>(n) * static_cast<double>(rank + 2));
   }
+  const Index rank = out.root.cols();
+  out.chol.resize(rank, rank);
+  for (Index i = 0; i < rank; ++i) out.chol.row(i) = out.root.row(out.pivots[i]);
   return out;
+}
+
+LowRank low_rank_root(Context& context, const ConstMatrixRef& A, Index most) {
+  return low_rank_root(context, A.diagonal(), [&](Index i, VectorRef column) { column = A.col(i); }, most);
 }
 
 Matrix white_noise(Context& context, Index rows, Index columns) {

@@ -2,6 +2,7 @@
 // Symmetric matrices are read and written in their lower triangle only.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "numeric/context.h"
@@ -26,11 +27,16 @@ std::vector<Index> pivoted_cholesky(Matrix& A, double least, std::vector<Index>*
 Matrix covariance_root(Context& context, Matrix A);
 
 /// The same where the rank is small: R R' = A but for a covariance with variances of at most `left`, which is about the
-/// rounding error of A. No columns if the rank is more than `most`, or seems to be.
+/// rounding error of A. R R' interpolates A from its rows and columns `pivots`: R = A_np L^-T with A_pp = L L'.
 struct LowRank {
-  Matrix root;  // n x rank
+  Matrix root;  // R.   n x rank
   double left = 0;
+  std::vector<Index> pivots;  // p
+  Matrix chol;                // L
 };
+/// No columns if the rank is more than `most`, or seems to be. `column` gives one of A's columns.   diagonal: n
+LowRank low_rank_root(Context& context, const Vector& diagonal, const std::function<void(Index, VectorRef)>& column,
+                      Index most);
 LowRank low_rank_root(Context& context, const ConstMatrixRef& A, Index most);
 
 /// Standard normals from the monitor, column after column.

@@ -70,6 +70,40 @@ TermRows without_left_out(const TermRows& all) {
   return out;
 }
 
+KernelRows rows_at(const KernelRows& rows, const std::vector<Index>& at) {
+  const Index n = static_cast<Index>(at.size());
+  KernelRows out{Matrix(n, rows.inputs.cols()), Vector(rows.by.size() > 0 ? n : 0),
+                 Eigen::VectorXi(rows.group.size() > 0 ? n : 0)};
+  for (Index i = 0; i < n; ++i) {
+    out.inputs.row(i) = rows.inputs.row(at[i]);
+    if (out.by.size() > 0) out.by[i] = rows.by[at[i]];
+    if (out.group.size() > 0) out.group[i] = rows.group[at[i]];
+  }
+  return out;
+}
+
+// The sums of X's rows within groups, a row each, and back.
+Matrix group_sums(const KernelRows& rows, const Matrix& X) {
+  if (rows.group.size() == 0) return X.colwise().sum();
+  Matrix out = Matrix::Zero(rows.group.maxCoeff(), X.cols());
+  for (Index n = 0; n < X.rows(); ++n) out.row(group_of(rows, n)) += X.row(n);
+  return out;
+}
+
+Matrix of_rows(const KernelRows& rows, const Matrix& sums) {
+  Matrix out(rows.inputs.rows(), sums.cols());
+  for (Index n = 0; n < out.rows(); ++n) out.row(n) = sums.row(group_of(rows, n));
+  return out;
+}
+
+// The first row of each group; 0 for one without rows.
+std::vector<Index> references_of(const KernelRows& rows) {
+  if (rows.group.size() == 0) return {0};
+  std::vector<Index> out(rows.group.maxCoeff());
+  for (Index n = rows.group.size() - 1; n >= 0; --n) out[group_of(rows, n)] = n;
+  return out;
+}
+
 bool same_group(const KernelRows& a, Index i, const KernelRows& b, Index j) {
   return a.group.size() == 0 || a.group[i] == b.group[j];
 }
@@ -194,6 +228,95 @@ void KernelTerm::add_covariance_gradient(Context& context, const TermRows& all, 
     out = whole.block(row0, col0, out.rows(), out.cols());
   };
   add_gram_gradient(context, of_groups(), both, tile, hyper);
+}
+
+// A centred process is the same before and after f(z) of a reference row z in each group is subtracted, which leaves
+//   k(x, y) - k(x, z) - k(z, y) + k(z, z) = R R';   (I - 1 a') R is the root that is returned.
+// A process with a long lengthscale is hardly more than a large constant, of which no digits are lost that way.
+LowRank KernelTerm::root(Context& context, const TermRows& all, Index most) const {
+  const KernelRows& rows = all.kernel;
+  if (centred() && rows.by.size() > 0) {
+    LowRank out = root(context, without_left_out(all), most);
+    const Index n = out.root.rows();
+    out.root.conservativeResize(rows.by.size(), out.root.cols());
+    out.root.bottomRows(rows.by.size() - n).setZero();
+    return out;
+  }
+  const Index n = rows.inputs.rows();
+  if (centred() && (n == 0 || !is_centre(rows))) return Term::root(context, all, most);
+  Vector variance = Vector::Zero(n);
+  add_diagonal(context, of_groups(), rows, variance);
+  const auto covariances = [&](Index i) {
+    Vector out = Vector::Zero(n);
+    galvi::add_cross(context, of_groups(), rows, rows_at(rows, {i}), out);
+    return out;
+  };
+  if (!centred())
+    return low_rank_root(context, variance, [&](Index i, VectorRef out) { out = covariances(i); }, most);
+
+  const std::vector<Index> references = references_of(rows);
+  Vector to_reference = Vector::Zero(n);
+  for (Index group = 0; group < static_cast<Index>(references.size()); ++group)
+    if (const Index z = references[group]; group_of(rows, z) == group) to_reference += covariances(z);
+  const auto at_reference = [&](Index i) { return to_reference[references[group_of(rows, i)]]; };
+  for (Index i = 0; i < n; ++i) variance[i] = std::max(variance[i] - 2 * to_reference[i] + at_reference(i), 0.0);
+  const auto column = [&](Index i, VectorRef out) {
+    const double rest = to_reference[i] - at_reference(i);
+    out = covariances(i);
+    for (Index j = 0; j < n; ++j) out[j] = same_group(rows, i, rows, j) ? out[j] - to_reference[j] - rest : 0;
+  };
+  LowRank out = low_rank_root(context, variance, column, most);
+  if (out.root.cols() == 0) return out;
+  const Matrix m = of_rows(rows, group_sums(rows, centre_.weight.asDiagonal() * out.root));
+  if (mean_.size() == 0) {
+    Vector mean = to_reference + of_rows(rows, group_sums(rows, centre_.weight.cwiseProduct(to_reference)));
+    mean += out.root.cwiseProduct(m).rowwise().sum();
+    for (Index i = 0; i < n; ++i) mean[i] -= at_reference(i);
+    set_means(std::move(mean));
+  }
+  out.root -= m;
+  return out;
+}
+
+// R R' before centring is A K_pp A' with A = K_np K_pp^-1 = R L^-1, and with S = T G T' as above
+//   <S, d(A K_pp A')> = 2 <S A, dK_np> - <A' S A, dK_pp> = <W, dK_np>,   T' A = R L^-1 with R after centring.
+// Where K is the covariance beside a reference row, W has a column for that, and the row has a share of each column.
+void KernelTerm::add_root_gradient(Context& context, const TermRows& all, const LowRank& R, const RootWeights& G,
+                                   VectorRef hyper) const {
+  if (R.pivots.empty()) return add_covariance_gradient(context, all, G.all, hyper);
+  const bool padded = centred() && all.kernel.by.size() > 0;
+  const TermRows own = padded ? without_left_out(all) : TermRows();
+  const KernelRows& rows = padded ? own.kernel : all.kernel;
+  const Index n = rows.inputs.rows(), rank = R.root.cols();
+  // W = 2 G R L^-1 and L^-T R' G R L^-1, from their transposes
+  Matrix half = G.product.topRows(n).transpose(), within = G.form;
+  solve_lower_transposed(context, R.chol, half);
+  solve_lower_transposed(context, R.chol, within);
+  within.transposeInPlace();
+  solve_lower_transposed(context, R.chol, within);
+  Matrix W = 2 * half.transpose();
+  if (centred()) W -= centre_.weight.asDiagonal() * of_rows(rows, group_sums(rows, W));
+  for (Index p = 0; p < rank; ++p) W.row(R.pivots[p]) -= within.row(p);
+  if (!centred()) return add_cross_gradient(context, of_groups(), rows, rows_at(rows, R.pivots), W, hyper);
+
+  std::vector<Index> columns = R.pivots;
+  const std::vector<Index> references = references_of(rows);
+  columns.insert(columns.end(), references.begin(), references.end());
+  W.conservativeResize(n, static_cast<Index>(columns.size()));
+  W.rightCols(static_cast<Index>(references.size())).setZero();
+  for (Index p = 0; p < rank; ++p) {
+    const Index group = group_of(rows, R.pivots[p]), z = references[group];
+    auto at_reference = W.col(rank + group);
+    double total = 0;
+    for (Index i = 0; i < n; ++i) {
+      if (!same_group(rows, i, rows, z)) continue;
+      total += W(i, p);
+      at_reference[i] -= W(i, p);
+    }
+    at_reference[z] += total;
+    W(z, p) -= total;
+  }
+  add_cross_gradient(context, of_groups(), rows, rows_at(rows, columns), W, hyper);
 }
 
 }  // namespace galvi

@@ -29,6 +29,9 @@ class KernelTerm : public Term {
   void add_cross(Context& context, const TermRows& rows, const TermRows& others, MatrixRef K) const override;
   void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
                                VectorRef hyper) const override;
+  LowRank root(Context& context, const TermRows& rows, Index most) const override;
+  void add_root_gradient(Context& context, const TermRows& rows, const LowRank& R, const RootWeights& G,
+                         VectorRef hyper) const override;
 
  protected:
   bool is_centre(const KernelRows& rows) const;
@@ -37,7 +40,7 @@ class KernelTerm : public Term {
   Index inputs_;  // p
 
  private:
-  GroupKernels of_groups() const { return GroupKernels(kernels_); }
+  GroupKernels of_groups() const { return GroupKernels(kernels_, centred()); }
   void set_means(Vector mean) const;
   /// m(x) of each row, after which levels() are known.
   Vector means(Context& context, const KernelRows& rows) const;

@@ -86,6 +86,25 @@ void Prior::add_covariance_gradient(Context& context, const DesignRows& rows, co
   for (Index t = 0; t < size(); ++t) terms_[t]->add_covariance_gradient(context, rows[t], G, hyper);
 }
 
+std::vector<LowRank> Prior::roots(Context& context, const DesignRows& rows, Index most) const {
+  std::vector<LowRank> out;
+  for (Index t = 0; t < size(); ++t) {
+    out.push_back(terms_[t]->root(context, rows[t], most));
+    most -= out.back().root.cols();
+    if (out.back().root.cols() == 0) return {};
+  }
+  return out;
+}
+
+void Prior::add_root_gradient(Context& context, const DesignRows& rows, const std::vector<LowRank>& roots,
+                              const RootWeights& G, VectorRef hyper) const {
+  for (Index t = 0, at = 0; t < size(); at += roots[t++].root.cols()) {
+    const Index rank = roots[t].root.cols();
+    const RootWeights own{G.all, G.product.middleCols(at, rank), G.form.block(at, at, rank, rank)};
+    terms_[t]->add_root_gradient(context, rows[t], roots[t], own, hyper);
+  }
+}
+
 bool Prior::finite() const {
   return std::all_of(begin(), end(), [](const auto& term) { return term->columns() > 0 && !term->field(); });
 }

@@ -28,6 +28,11 @@ class Prior {
   void add_cross(Context& context, const DesignRows& rows, const DesignRows& others, MatrixRef K) const;
   void add_covariance_gradient(Context& context, const DesignRows& rows, const Weights& G,
                                VectorRef hyper) const;
+  /// A root of each term's covariance, with `most` columns in all; none if they take more.
+  std::vector<LowRank> roots(Context& context, const DesignRows& rows, Index most) const;
+  /// G: beside the roots side by side
+  void add_root_gradient(Context& context, const DesignRows& rows, const std::vector<LowRank>& roots,
+                         const RootWeights& G, VectorRef hyper) const;
 
   // The whitened columns of all terms side by side: their part of f is W u with u = (coefficient - mean) /
   // scale, whose prior precision is one (zero in flat directions, which keep unit scale).

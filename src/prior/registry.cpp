@@ -71,6 +71,23 @@ std::vector<TermFacts> term_facts() {
 
 SparseRows Term::field_design(const TermRows& rows) const { return SparseRows(rows.size(), 0); }
 
+LowRank Term::root(Context& context, const TermRows& rows, Index most) const {
+  const Index n = rows.size(), q = columns();
+  LowRank out;
+  if (q > 0 && !field() && !has_extra_variances()) {
+    if (q > most) return out;
+    out.root.resize(n, q);
+    fill(rows, 0, out.root);
+    return out;
+  }
+  Matrix K = Matrix::Zero(n, n);
+  add_covariance(context, rows, K);
+  fill_upper(K);
+  out = low_rank_root(context, K, most);
+  out.pivots.clear();
+  return out;
+}
+
 void Term::check_unscaled(const TermRows& rows) const {
   if ((rows.kernel.by.array() != 0 && rows.kernel.by.array() != 1).any())
     throw std::invalid_argument("term " + label() + ": a process that a number scales is not centred");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "numeric/dense.h"
 #include "numeric/eigen_sparse.h"
 #include "prior/rows.h"
 
@@ -121,6 +122,13 @@ struct Weights {
   std::function<Matrix(const Matrix&)> multiply;  // G X
 };
 
+/// The same beside a root R of a covariance.
+struct RootWeights {
+  const Weights& all;  // G
+  Matrix product;      // G R.   n x rank
+  Matrix form;         // R' G R
+};
+
 class ChainTerm;
 class Field;
 class FactorsTerm;
@@ -167,6 +175,15 @@ class Term {
   /// hyper[h] += sum_ij G_ij d cov(rows)_ij / dh.
   virtual void add_covariance_gradient(Context& context, const TermRows& rows, const Weights& G,
                                        VectorRef hyper) const = 0;
+
+  // The low-rank view.
+  /// R of at most `most` columns with R R' = cov(rows); of none if it takes more. Pivots are for add_root_gradient().
+  virtual LowRank root(Context& context, const TermRows& rows, Index most) const;
+  /// As add_covariance_gradient() for R R' where that came from root().
+  virtual void add_root_gradient(Context& context, const TermRows& rows, const LowRank& /*R*/, const RootWeights& G,
+                                 VectorRef hyper) const {
+    add_covariance_gradient(context, rows, G.all, hyper);
+  }
 
   // The finite view: the term's part of f is W u plus, in a sparse Gaussian process, independent noise of
   // variance c. u is whitened, N(0, I), of unit scale where the prior is flat; the coefficients themselves

@@ -31,45 +31,74 @@ DenseKernelSolver::DenseKernelSolver(Context& context, std::shared_ptr<Prior> pr
 }
 
 void DenseKernelSolver::refresh() {
+  const bool fitted = searched_;
   jitter_ = 0;
-  stale_ = true;
+  searched_ = false;
+  roots_.clear();
+  root_.resize(rows_, 0);
+  built_ = false;
   prior_mean_ = prior_->mean(*design_);
   prior_variances_ = Vector::Zero(rows_);
   // the variances of centred terms follow from the sums of C's rows
-  if (prior_->centred() && C_.size() > 0) build_prior();
+  if (prior_->centred()) {
+    find_root();
+    if (root_.cols() == 0 && fitted) build_prior();
+  }
   prior_->add_variances(context_, *design_, prior_variances_);
   if (!prior_variances_.allFinite())
     throw std::domain_error(
         "a flat prior (infinite sd) cannot be combined with a full gp(); give it a finite sd");
+  forget_posterior();
+}
+
+void DenseKernelSolver::forget_posterior() {
   content_ = Content::nothing;
+  posterior_root_.resize(rows_, 0);
+}
+
+void DenseKernelSolver::find_root() {
+  if (searched_) return;
+  searched_ = true;
+  roots_ = prior_->roots(context_, *design_, rows_ / 4);
+  if (roots_.empty()) return;
+  left_out_ = 0;
+  Index rank = 0;
+  for (const LowRank& own : roots_) rank += own.root.cols();
+  root_.resize(rows_, rank);
+  rank = 0;
+  for (const LowRank& own : roots_) {
+    root_.middleCols(rank, own.root.cols()) = own.root;
+    rank += own.root.cols();
+    left_out_ += own.left;
+  }
 }
 
 void DenseKernelSolver::build_prior() {
-  if (!stale_) return;
+  if (built_) return;
+  built_ = true;
   C_.setZero(rows_, rows_);
   prior_->add_covariance(context_, *design_, C_);
   fill_upper(C_);
-  low_rank_ = low_rank_root(context_, C_, rows_ / 4);
-  stale_ = false;
 }
 
 // What the root leaves out of C changes log|B| by at most lambda' left, and V by less than lambda V left.
 bool DenseKernelSolver::root_serves(const Vector& lambda) const {
   constexpr double negligible = 1e-9;  // nats
-  return low_rank_.root.cols() > 0 && low_rank_.left * lambda.cwiseAbs().sum() <= negligible;
+  return root_.cols() > 0 && left_out_ * lambda.cwiseAbs().sum() <= negligible;
 }
 
 // With C = R R' and A = I + R' Lambda R = L L':   log|B| = log|A|,   V = H H',   H = R L^-T.
 bool DenseKernelSolver::factorise_by_root() {
-  const Index rank = low_rank_.root.cols();
+  const Index rank = root_.cols();
   Matrix A = Matrix::Identity(rank, rank);
-  add_weighted_crossproduct(context_.backend, low_rank_.root, lambda_, A);
+  add_weighted_crossproduct(context_.backend, root_, lambda_, A);
   if (!cholesky(context_, A)) return false;
   log_det_ = 2 * A.diagonal().array().log().sum();
-  Matrix X = low_rank_.root.transpose();
+  Matrix X = root_.transpose();
   solve_lower(context_, A, X);
-  root_ = X.transpose();
-  variances_ = root_.rowwise().squaredNorm();
+  precision_chol_ = std::move(A);
+  posterior_root_ = X.transpose();
+  variances_ = posterior_root_.rowwise().squaredNorm();
   content_ = Content::root;
   // a product with V o V takes 3 N rank^2 operations with H, and reads N^2 numbers without it
   constexpr Index few = 2;
@@ -80,7 +109,7 @@ bool DenseKernelSolver::factorise_by_root() {
 void DenseKernelSolver::store_covariance() {
   if (content_ != Content::root) return;
   work_.resize(rows_, rows_);
-  add_crossproduct(context_, 1.0, root_.transpose(), 0.0, work_);
+  add_crossproduct(context_, 1.0, posterior_root_.transpose(), 0.0, work_);
   content_ = Content::covariance;
 }
 
@@ -131,7 +160,8 @@ bool DenseKernelSolver::factor_with_jitter() {
   for (; relative <= max_relative_jitter; relative *= 10) {
     const double added = relative * mean_variance - jitter_;
     C_.diagonal().array() += added;
-    low_rank_.root.resize(rows_, 0);
+    roots_.clear();
+    root_.resize(rows_, 0);
     prior_variances_.array() += added;
     jitter_ += added;
     if (factor_scaled(C_, work_)) return true;
@@ -143,8 +173,8 @@ bool DenseKernelSolver::factor_with_jitter() {
 
 bool DenseKernelSolver::factorise(const Vector& lambda) {
   scale(lambda);
-  content_ = Content::nothing;
-  build_prior();
+  forget_posterior();
+  find_root();
   if (root_serves(lambda) && factorise_by_root()) return true;
   if (!factor_with_jitter()) return false;
   log_det_ = 2 * work_.diagonal().array().log().sum();
@@ -245,16 +275,16 @@ double DenseKernelSolver::rounding() const {
                                                       : Vector(diagonal_ - squared.cwiseProduct(variances_));
   // Jitter is part of the model where it stands for noise, else an error: d log|B| / d jitter = tr(T B^-1 T).
   const double jitter = content_ == Content::inverse ? 0 : 0.5 * jitter_ * squared.dot(inverse.cwiseAbs());
-  const double left_out = low_rank_.root.cols() > 0 ? low_rank_.left * squared.sum() : 0;
+  const double left_out = by_root() ? left_out_ * squared.sum() : 0;
   return 4 * std::numeric_limits<double>::epsilon() * B.dot(inverse.cwiseAbs()) + jitter + left_out;
 }
 
 SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
   scale(lambda);
-  build_prior();
+  forget_posterior();
+  find_root();
   SiteMean out;
-  const bool by_root = root_serves(lambda) && factorise_by_root();
-  if (by_root) {
+  if (root_serves(lambda) && factorise_by_root()) {
     out = posterior_mean(lambda.cwiseProduct(r));
   } else {
     factor_with_jitter();
@@ -273,7 +303,7 @@ SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, dou
       ++observed;
     }
   log_evidence = -0.5 * (r.dot(out.alpha) + log_det + observed * std::log(2 * M_PI));
-  if (by_root) return out;
+  if (by_root()) return out;
 
   invert_from_cholesky(context_, work_, positive_);
   content_ = Content::inverse;
@@ -294,31 +324,33 @@ SiteMean DenseKernelSolver::condition(const Vector& lambda, const Vector& r, dou
 }
 
 Vector DenseKernelSolver::apply_prior(const Vector& x) const {
-  if (content_ == Content::root) return low_rank_.root * (low_rank_.root.transpose() * x);
+  if (by_root() || !built_) return root_ * (root_.transpose() * x);
   return symmetric_product(context_, C_, x);
 }
 
 Vector DenseKernelSolver::apply_covariance(const Vector& x) const {
-  if (content_ == Content::root) return root_ * (root_.transpose() * x);
+  if (content_ == Content::root) return posterior_root_ * (posterior_root_.transpose() * x);
   return symmetric_product(context_, work_, x);
 }
 
 // (V o V) x has the rows' sums of H S o H, S = H' diag(x) H.
 Vector DenseKernelSolver::apply_squared_covariance(const Vector& x) const {
   if (content_ != Content::root) return squared_symmetric_product(context_, work_, x);
-  Matrix S = Matrix::Zero(root_.cols(), root_.cols());
-  add_weighted_crossproduct(context_.backend, root_, x, S);
+  Matrix S = Matrix::Zero(posterior_root_.cols(), posterior_root_.cols());
+  add_weighted_crossproduct(context_.backend, posterior_root_, x, S);
   fill_upper(S);
-  Matrix HS(rows_, root_.cols());
-  multiply(context_, false, false, 1.0, root_, S, 0.0, HS);
-  return HS.cwiseProduct(root_).rowwise().sum();
+  Matrix HS(rows_, posterior_root_.cols());
+  multiply(context_, false, false, 1.0, posterior_root_, S, 0.0, HS);
+  return HS.cwiseProduct(posterior_root_).rowwise().sum();
 }
 
-// d' (C o V) d, which is |R' diag(d) H|^2 with roots.
+// d' (C o V) d, which is |R' diag(d) H|^2 with roots, H = R L^-T.
 double DenseKernelSolver::prior_form(const Vector& d) const {
-  if (content_ != Content::root) return d.dot(hadamard_symmetric_product(context_, C_, work_, d));
-  Matrix S(low_rank_.root.cols(), root_.cols());
-  multiply(context_, true, false, 1.0, low_rank_.root, d.asDiagonal() * root_, 0.0, S);
+  if (!by_root()) return d.dot(hadamard_symmetric_product(context_, C_, work_, d));
+  Matrix S = Matrix::Zero(root_.cols(), root_.cols());
+  add_weighted_crossproduct(context_.backend, root_, d, S);
+  fill_upper(S);
+  solve_lower(context_, precision_chol_, S);
   return S.squaredNorm();
 }
 
@@ -329,9 +361,9 @@ Distance DenseKernelSolver::distance(const Vector& r, const Vector& d) const {
 
 Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
   if (content_ == Content::root) {
-    Matrix chosen(static_cast<Index>(rows.size()), root_.cols());
-    for (std::size_t k = 0; k < rows.size(); ++k) chosen.row(static_cast<Index>(k)) = root_.row(rows[k]);
-    return root_ * chosen.transpose();
+    Matrix chosen(static_cast<Index>(rows.size()), posterior_root_.cols());
+    for (std::size_t k = 0; k < rows.size(); ++k) chosen.row(static_cast<Index>(k)) = posterior_root_.row(rows[k]);
+    return posterior_root_ * chosen.transpose();
   }
   Matrix out(rows_, static_cast<Index>(rows.size()));
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -347,6 +379,8 @@ Matrix DenseKernelSolver::covariance(const std::vector<Index>& rows) const {
 // products.
 void DenseKernelSolver::sweep(const SiteChange& change) {
   store_covariance();
+  posterior_root_.resize(rows_, 0);
+  build_prior();
   for (Index begin = 0; begin < rows_; begin += rows_per_sweep) {
     context_.monitor.poll();
     const Index count = std::min(rows_per_sweep, rows_ - begin);
@@ -373,18 +407,12 @@ void DenseKernelSolver::sweep(const SiteChange& change) {
   }
 }
 
-Matrix DenseKernelSolver::whitened_design() const { return covariance_root(context_, C_); }
+Matrix DenseKernelSolver::whitened_design() const {
+  return root_.cols() > 0 ? root_ : covariance_root(context_, C_);
+}
 
 // P = (C + 1 / lambda)^-1 = Lambda - Lambda V Lambda, lower tiles only.
 void DenseKernelSolver::posterior_precision_tile(Index row0, Index col0, MatrixRef tile) const {
-  if (content_ == Content::root) {
-    const auto rows = root_.middleRows(row0, tile.rows()), columns = root_.middleRows(col0, tile.cols());
-    context_.backend.multiply(false, true, -1.0, lambda_.segment(row0, tile.rows()).asDiagonal() * rows,
-                              lambda_.segment(col0, tile.cols()).asDiagonal() * columns, 0.0, tile);
-    for (Index n = std::max(row0, col0); n < std::min(row0 + tile.rows(), col0 + tile.cols()); ++n)
-      tile(n - row0, n - col0) += lambda_[n];
-    return;
-  }
   const Vector& side = content_ == Content::inverse ? scale_ : lambda_;
   const double sign = content_ == Content::inverse ? 1 : -1;
   for (Index j = 0; j < tile.cols(); ++j)
@@ -399,15 +427,14 @@ void DenseKernelSolver::posterior_precision_tile(Index row0, Index col0, MatrixR
 // u = (I - Lambda V)(g - (alpha - Lambda m) / 2); at the optimum u = alpha / 2 and the middle term is zero.
 void DenseKernelSolver::gradient(const SiteGradient& site, VectorRef hyper) const {
   Vector u = 0.5 * site.alpha;
-  Matrix middle;
   if (!site.optimal) {
     const Vector w = site.d_mean - 0.5 * (site.alpha - lambda_.cwiseProduct(site.mean));
     u = w - lambda_.cwiseProduct(apply_covariance(w));
-    Matrix R(rows_, rows_);  // I - V Lambda
-    if (content_ == Content::root)
-      multiply(context_, false, true, 1.0, root_, root_, 0.0, R);
-    else
-      R = work_.selfadjointView<Eigen::Lower>();
+  }
+  if (by_root()) return gradient_by_root(site, u, hyper);
+  Matrix middle;
+  if (!site.optimal) {
+    Matrix R = work_.selfadjointView<Eigen::Lower>();  // I - V Lambda
     R = (-R * lambda_.asDiagonal()).eval();
     R.diagonal().array() += 1;
     const Vector D = site.d_variance + 0.5 * lambda_;
@@ -438,11 +465,79 @@ void DenseKernelSolver::gradient(const SiteGradient& site, VectorRef hyper) cons
   prior_->add_covariance_gradient(context_, *design_, G, hyper);
 }
 
+// The same by V = H H' and Q = (I - V Lambda) R = R (I + R' Lambda R)^-1, without an N x N matrix:
+//   P R = Lambda Q,   R' P R = I - (I + R' Lambda R)^-1.
+void DenseKernelSolver::gradient_by_root(const SiteGradient& site, const Vector& u, VectorRef hyper) const {
+  const Matrix& H = posterior_root_;
+  const Index rank = root_.cols();
+  const Vector D = site.optimal ? Vector::Zero(rows_) : Vector(site.d_variance + 0.5 * lambda_);
+  const Matrix LH = lambda_.asDiagonal() * H, DH = D.asDiagonal() * H;
+  Matrix S = Matrix::Zero(rank, rank);
+  add_weighted_crossproduct(context_.backend, H, D, S);
+  fill_upper(S);
+  S.diagonal().array() += 0.5;
+  Matrix LHS(rows_, rank);
+  multiply(context_, false, false, 1.0, LH, S, 0.0, LHS);
+  Weights G;
+  G.tile = [&](Index row0, Index col0, MatrixRef tile) {
+    const Index n = tile.rows(), m = tile.cols();
+    const auto add = [&](double sign, const Matrix& left, const Matrix& right, double before) {
+      context_.backend.multiply(false, true, sign, left.middleRows(row0, n), right.middleRows(col0, m), before, tile);
+    };
+    add(1, LHS, LH, 0);
+    if (!site.optimal) {
+      add(-1, DH, LH, 1);
+      add(-1, LH, DH, 1);
+    }
+    for (Index i = std::max(row0, col0); i < std::min(row0 + n, col0 + m); ++i)
+      tile(i - row0, i - col0) += D[i] - 0.5 * lambda_[i];
+    tile += 0.5 * (u.segment(row0, n) * site.alpha.segment(col0, m).transpose() +
+                   site.alpha.segment(row0, n) * u.segment(col0, m).transpose());
+  };
+  const auto of_mean = [&](const Matrix& X) -> Matrix {
+    return u * (0.5 * site.alpha.transpose() * X) + site.alpha * (0.5 * u.transpose() * X);
+  };
+  const auto add_middle = [&](Matrix Q, Matrix& out) {  // (I - Lambda V) D Q
+    Q = (D.asDiagonal() * Q).eval();
+    Matrix within(rank, Q.cols());
+    multiply(context_, true, false, 1.0, H, Q, 0.0, within);
+    out += Q;
+    multiply(context_, false, false, -1.0, LH, within, 1.0, out);
+  };
+  G.multiply = [&](const Matrix& X) {
+    Matrix within(rank, X.cols()), Q = X;
+    multiply(context_, true, false, 1.0, LH, X, 0.0, within);
+    multiply(context_, false, false, -1.0, H, within, 1.0, Q);
+    Matrix out = of_mean(X);
+    out -= 0.5 * lambda_.asDiagonal() * Q;
+    if (!site.optimal) add_middle(std::move(Q), out);
+    return out;
+  };
+
+  Matrix Q = H.transpose(), inverse = Matrix::Identity(rank, rank);
+  solve_lower_transposed(context_, precision_chol_, Q);
+  Q.transposeInPlace();
+  solve_lower(context_, precision_chol_, inverse);
+  RootWeights weights{G, of_mean(root_), Matrix::Zero(rank, rank)};
+  weights.product -= 0.5 * lambda_.asDiagonal() * Q;
+  add_crossproduct(context_, 0.5, inverse, 0.0, weights.form);
+  if (!site.optimal) {
+    add_weighted_crossproduct(context_.backend, Q, D, weights.form);
+    add_middle(std::move(Q), weights.product);
+  }
+  fill_upper(weights.form);
+  weights.form.diagonal().array() -= 0.5;
+  const Vector Ru = root_.transpose() * u, Ra = root_.transpose() * site.alpha;
+  weights.form += 0.5 * (Ru * Ra.transpose() + Ra * Ru.transpose());
+  prior_->add_root_gradient(context_, *design_, roots_, weights, hyper);
+}
+
 SolverState DenseKernelSolver::state(const SiteMean& site_mean, bool keep_factor) {
   SolverState out;
   out.alpha = site_mean.alpha;
   out.lambda = lambda_;
   if (keep_factor) {
+    build_prior();
     out.factor.resize(rows_, rows_);
     factor_scaled(C_, out.factor);
   }
@@ -503,6 +598,7 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
     } else {
       if (!ready) {
         scale(state.lambda);
+        forget_posterior();
         factor_with_jitter();
         content_ = Content::factor;
         ready = true;
@@ -529,7 +625,8 @@ void DenseKernelSolver::refine(const SolverState& state, std::vector<Coefficient
     if (is_columns(*term)) size += term->columns();
   Matrix W(rows_, size);  // whitened: W S^(1/2)
   Vector sd(size), prior_mean(size);
-  content_ = Content::nothing;
+  forget_posterior();
+  build_prior();
   work_.setZero(rows_, rows_);
   Index at = 0;
   for (Index t = 0; t < prior_->size(); ++t) {
@@ -579,6 +676,7 @@ Conditional DenseKernelSolver::conditional(const SolverState& state, const Desig
   const Matrix* factor = &state.factor;
   if (factored && state.factor.size() == 0) {
     if (content_ != Content::factor) {
+      forget_posterior();
       factor_with_jitter();
       content_ = Content::factor;
     }

@@ -1,5 +1,5 @@
-// W = I: the prior covariance of eta is stored as a dense N x N matrix, the posterior covariance as another, or as a root
-// where that has few columns.
+// W = I: the prior covariance of eta is stored as a dense N x N matrix, the posterior covariance as another; or each as a
+// root, where that has few columns.
 #pragma once
 
 #include "numeric/dense.h"
@@ -48,6 +48,7 @@ class DenseKernelSolver final : public Solver {
   /// What there is of the posterior: nothing, or in the second matrix L of B = L J L', B^-1 or V, or H of V = H H'.
   enum class Content { nothing, factor, inverse, covariance, root };
 
+  void find_root();
   void build_prior();
   bool root_serves(const Vector& lambda) const;
   bool factorise_by_root();
@@ -55,22 +56,29 @@ class DenseKernelSolver final : public Solver {
   void scale(const Vector& lambda);
   bool factor_scaled(const Matrix& C, MatrixRef B);
   bool factor_with_jitter();
+  void forget_posterior();
+  bool by_root() const { return posterior_root_.cols() > 0; }
   Matrix scaled_columns(const std::vector<Index>& rows) const;
   Matrix precision_product(const Matrix& X) const;
   double prior_form(const Vector& d) const;
   void refine(const SolverState& state, std::vector<Coefficients>& coefficients);
   double product_rounding(const Vector& alpha) const;
+  void gradient_by_root(const SiteGradient& site, const Vector& u, VectorRef hyper) const;
   void posterior_precision_tile(Index row0, Index col0, MatrixRef tile) const;
   Matrix whiten(const Matrix& factor, Matrix K) const;
 
-  bool stale_ = true;  // C must be rebuilt before use
-  Matrix C_;           // both triangles
-  LowRank low_rank_;   // of C, where a product of that size is cheaper than a factorisation
+  // Since refresh(): a root of C has been looked for, and C has been needed itself.
+  bool searched_ = false, built_ = false;
+  std::vector<LowRank> roots_;  // of the terms, if products with them are cheaper than a factorisation
+  Matrix root_;                 // R, these side by side, or empty.   N x rank
+  double left_out_ = 0;         // variance that R R' lacks, at most
+  Matrix C_;                    // both triangles
   Vector prior_mean_, prior_variances_, none_;
   double jitter_ = 0;
 
   Matrix work_;  // see Content; lower triangle
-  Matrix root_;  // H.   N x rank
+  Matrix posterior_root_;  // H, while V = H H'; else empty.   N x rank
+  Matrix precision_chol_;  // L of I + R' Lambda R = L L' then
   Content content_ = Content::nothing;
   Vector scale_;              // T
   Vector diagonal_;           // D

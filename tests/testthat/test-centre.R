@@ -138,6 +138,45 @@ test_that("the gradient of a centred process is that of the bound, at the optimu
   }
 })
 
+test_that("smooth processes are fitted by a few columns of their covariance, at the same values and gradients", {
+  d <- centre_data(160)
+  d$w <- d$z - 0.2
+  terms <- c("gp(x)", "gp(x) + gp(z)", "f + gp(x, by = f)", "0 + gp(x, by = w) + z", "gp(x, kernel = se() + linear())",
+             "0 + gp(x, by = f) + (1 | f)", "gp(x, kernel = rational_quadratic(alpha = fixed(20)))")
+  for (term in terms) {
+    formula <- stats::as.formula(paste("count ~", term))
+    model <- core_model(galvi_model(galvi_design(formula, d, poisson())), "auto")
+    value <- model$hyper$value
+    for (sites in list(NULL, list(lambda = matrix(runif(160, 0.5, 3)), b = matrix(rnorm(160))))) {
+      moved <- central_gradient(function(h) bound_at(model, h, sites)$elbo, value, h = 5e-4)
+      expect_close(bound_at(model, value, sites)$gradient, moved, 1e-5)
+    }
+  }
+  # a kernel that is not smooth needs all columns
+  flops <- function(kernel) galvi(count ~ gp(x, z, kernel = kernel), d, poisson(), hyper = "fixed")$cost$flops
+  expect_lt(flops(se(1, 5)), flops(matern12(1, 5)) / 4)
+  X <- cbind(1, d$z)
+  K <- se_matrix(d$x, d$x, 2, 1.3) * outer(d$f, d$f, "==")
+  C <- X %*% diag(c(100, 100)) %*% t(X) + centring(d$f) %*% K %*% centring(d$f) + 0.1 * diag(160)
+  fit <- galvi(y ~ z + gp(x, by = f, kernel = se(fixed(2), fixed(1.3)), center = TRUE), d, held_noise,
+               prior = list(intercept = normal(0, 10), default = normal(0, 10)))
+  expect_close(fit$elbo, log_normal_density(d$y, C), tol$elbo)
+})
+
+test_that("a process with a long lengthscale is a line to all digits", {
+  for (n in c(12, 160)) {
+    d <- centre_data(n)
+    line <- scale(d$x, scale = FALSE)
+    C <- 100 + line %*% t(line) + 0.1 * diag(n)
+    for (length in c(1e4, 1e6)) {
+      kernel <- sprintf("se(fixed(%g), fixed(%g))", length^2, length)
+      formula <- stats::as.formula(sprintf("y ~ gp(x, kernel = %s)", kernel))
+      fit <- galvi(formula, d, held_noise, prior = list(intercept = normal(0, 10)))
+      expect_close(fit$elbo, log_normal_density(d$y, C), 1e-4 * (1e4 / length)^2 + 1e-8)
+    }
+  }
+})
+
 test_that("a gp() is centred where the fixed effects have the level", {
   d <- centre_data()
   d$o <- factor(cut(d$y, c(-Inf, 1, 3, Inf)), labels = 1:3, ordered = TRUE)
