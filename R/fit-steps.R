@@ -182,7 +182,9 @@ infer_once <- function(model, method, start, verbose) {
     stop(if (is.null(failure)) e else failure)
   })
   core$curvature <- interval_positions(core$hyper)
-  if (!takes_joint(model$design) || !is.null(control$cluster)) control <- factorised(control)
+  if (control$uncertainty == "auto") {
+    control$uncertainty <- if (is.null(control$cluster)) joint_uncertainty(model$design) else "factorised"
+  }
   labels <- if (!is_streamed(model)) frame_labels(model$data)
   result <- naming_rows(labels, with_progress(verbose, function(report) {
     as_read(with_memory(fit_size(core, method, control), threads = control$threads, {
@@ -197,18 +199,22 @@ infer_once <- function(model, method, start, verbose) {
   out
 }
 
-#' Can coefficients and hyperparameters be uncertain together (src/fit/fit.h)? Not where there are processes, fields or
-#' factors, nor for classes with linear predictors, whose coefficients have a joint posterior of their own.
+#' How are coefficients and hyperparameters uncertain together (src/fit/fit.h)? In models of fixed effects and groups any
+#' way; with smooths, processes or fields beside groups, whose variance may be known badly, by states. Not by themselves,
+#' nor with factors, nor for classes with linear predictors, whose coefficients have a joint posterior of their own.
 #' @noRd
-takes_joint <- function(design) {
+joint_uncertainty <- function(design) {
   of_groups <- function(spec) {
     (term_can(spec, "grouped") || term_can(spec, "residual")) && is.null(spec$by) && !term_can(spec, "units")
   }
   specs <- all_specs(design)
-  fine <- vapply(specs, function(spec) identical(spec$type, fixed_label) || of_groups(spec), NA)
+  fixed <- vapply(specs, function(spec) identical(spec$type, fixed_label), NA)
+  groups <- vapply(specs, of_groups, NA)
+  units <- which_can(specs, "units")
   # weights of points that residuals tie to the responses are not to be trusted
   exact <- is.null(design$wide) || design$wide$parts$kind == "rescor" && !is_mixed(design$family)
-  all(fine) && exact && (length(design$others) || length(design$response$latents) < 2L)
+  if (!exact || any(units) || !length(design$others) && length(design$response$latents) > 1L) return("factorised")
+  if (all(fixed | groups)) "auto" else if (any(groups)) "states" else "factorised"
 }
 
 #' @rdname modular

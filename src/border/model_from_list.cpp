@@ -226,12 +226,12 @@ HyperTable table_from_list(const Rcpp::List& model, bool proper) {
     const auto transform = get<std::vector<std::string>>(table, "transform");
     const auto learned = get<Rcpp::LogicalVector>(table, "learned");
     const Rcpp::List priors = get<Rcpp::List>(table, "prior");
-    std::vector<std::string> guessed(value.size());
+    std::vector<std::string> term(value.size());
+    std::vector<bool> guessed(value.size(), false);
     if (has(table, "guessed")) {
-      const auto term = get<std::vector<std::string>>(table, "term");
+      term = get<std::vector<std::string>>(table, "term");
       const Vector guess = get_vector(table, "guessed");
-      for (Index h = 0; h < value.size(); ++h)
-        if (guess[h] == value[h]) guessed[h] = term[h];  // users may have changed the value
+      for (Index h = 0; h < value.size(); ++h) guessed[h] = guess[h] == value[h];  // users may have changed the value
     }
     std::vector<bool> limited(value.size(), false);
     if (has(table, "limited")) {
@@ -251,7 +251,7 @@ HyperTable table_from_list(const Rcpp::List& model, bool proper) {
       if (const SEXP own = Rf_isNull(priors[h]) ? SEXP(weak[h]) : SEXP(priors[h]); !Rf_isNull(own))
         prior = prior_density_from_list(own);
       rows.push_back({value[h], &find_transform(transform[h]), learned[h] == TRUE, lower[h], upper[h], prior,
-                      owner[h], guessed[h], limited[h]});
+                      owner[h], term[h], guessed[h], limited[h]});
     }
   }
   return HyperTable(std::move(rows));

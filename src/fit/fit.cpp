@@ -46,12 +46,14 @@ void move_start(Context& context, const Vector& first, HyperTable& table) {
   table.set_unconstrained(x.cwiseMax(table.lower()).cwiseMin(table.upper()));
 }
 
-/// Searches from all starts; `best` is the fit of the best so far and `which` its number.
+/// Searches from all starts, and from one more where the best of them has missed fast changes; `best` is the fit of the
+/// best so far, `which` its number and `last` that of the last search.
 void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Starts& starts, Fit& best,
-            int& which, Trace& trace) {
+            int& which, int& last, Trace& trace) {
   const Vector first = table.unconstrained();
   for (int s = 0; s < plan.starts; ++s) {
     if (s > 0) move_start(model.context(), first, table);
+    last = s;
     trace.search(s + 1);
     HyperControl hyper = plan.hyper;
     if (s > 0) hyper.hessian.reset();
@@ -64,16 +66,32 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
     best = std::move(found);
     which = s;
   }
+  if (!plan.learn || plan.algorithm->learn || plan.pilot || !model.has_all_rows()) return;
+  table.set_values(best.hyper);
+  const std::optional<Vector> faster = start_of_faster_process(model, table, best.inference.posterior, first);
+  if (!faster) return;
+  last = plan.starts;
+  table.set_unconstrained(*faster);
+  trace.search(last + 1);
+  HyperControl hyper = plan.hyper;
+  hyper.hessian.reset();
+  try {
+    Fit found = fit_hyper(model, *plan.algorithm, table, true, std::nullopt, plan.inference, hyper, trace);
+    if (!(found.objective > best.objective)) return;
+    best = std::move(found);
+    which = last;
+  } catch (const std::domain_error&) {  // no posterior there
+  }
 }
 
 /// Model and table return to the best of the searches, or to where these were stopped.
-void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const Stop& stop, int which,
+void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const Stop& stop, int which, int last,
             Fit& best, Trace& trace) {
   if (stop.reason == Stop::rows) {
     best = fit_of_rows_so_far(model, table);
   } else if (stop.reason == Stop::time) {
     best = fit_of_best_so_far(model, *plan.algorithm, table, plan.start, plan.inference, trace);
-  } else if (which != plan.starts - 1) {  // they stand at the last start
+  } else if (which != last) {  // they stand where the last search ended
     table.set_values(best.hyper);
     model.update(best.hyper);
     trace.search(which + 1);
@@ -217,19 +235,31 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
 }
 
 /// Is a mixture of states over so many hyperparameters worth its time and memory?
-bool takes_states(const LatentGaussianModel& model, Index parameters) {
-  constexpr Index most_parameters = 8, most_rows = 20000, most_coefficients = 300;
-  if (parameters == 0 || parameters > most_parameters || model.rows() > most_rows || !model.has_all_rows())
-    return false;
+enum class States { no, where_uncertain, yes };
+
+/// Of few coefficients, yes. With more of them, or processes and fields beside groups, only where some hyperparameter is
+/// known so badly that standard deviations show it, as the variance of a few groups is.
+States takes_states(const LatentGaussianModel& model, Index parameters) {
+  constexpr Index most_parameters = 8, most_rows = 20000, most_full = 500, most_coefficients = 300;
+  if (parameters == 0 || parameters > most_parameters || !model.has_all_rows() ||
+      model.rows() > (model.full() ? most_full : most_rows))
+    return States::no;
+  bool few = true;
   for (const auto& part : model.priors()) {
     Index coefficients = 0;
     for (const auto& term : *part.prior) {
-      if (!term->has_plain_design()) return false;
+      few = few && term->has_plain_design();
       coefficients += coefficient_count(*term);
     }
-    if (coefficients > most_coefficients && !gaussian_given_hyper(model)) return false;
+    few = few && (coefficients <= most_coefficients || gaussian_given_hyper(model));
   }
-  return true;
+  return few ? States::yes : States::where_uncertain;
+}
+
+/// Is some hyperparameter's standard deviation on the log scale such that those of coefficients differ by some per cent?
+bool is_uncertain(const HyperPosterior& posterior) {
+  constexpr double wide = 0.2;
+  return posterior.axes.rowwise().norm().maxCoeff() > wide;
 }
 
 /// Points from the mode on; empty where there is no start for them.
@@ -362,11 +392,14 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   const bool coupled =
       joint && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
   const bool exact = gaussian_given_hyper(model);
-  const bool states = joint && !coupled && takes_states(model, parameters);
+  const States takes = joint && !coupled ? takes_states(model, parameters) : States::no;
+  bool states = takes == States::yes;
   // A joint Gaussian where rows are too many for points and states. They know the noise of a linear model well enough.
   const bool gaussian = coupled || (!states && !(exact && parameters == 1));
   std::optional<Unknowns> unknowns;
-  if (joint && (parameters > 0 || coupled) && (gaussian || !exact))
+  if (plan.states_alone)
+    unknowns = std::nullopt;
+  else if (joint && (parameters > 0 || coupled) && (gaussian || !exact))
     unknowns = Unknowns::of(model, gaussian ? most_coefficients : most_unknowns);
   else if (joint && parameters == 0 && !exact)
     unknowns = skew_unknowns(model, out.fit.inference.posterior);
@@ -376,6 +409,10 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   if (parameters > 0)
     mode = mode_of(model, table, plan, out, points || responds || states || !plan.integrate.empty(),
                    points ? &*unknowns : nullptr);
+  if (takes == States::where_uncertain && !points && !responds && mode.posterior && is_uncertain(*mode.posterior)) {
+    states = true;
+    mode = mode_of(model, table, plan, out, true, nullptr);
+  }
   if (mode.posterior) {
     HyperTable at = learned;
     at.set_values(out.fit.hyper);
@@ -416,16 +453,16 @@ FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& t
   FitResult out;
   out.starts = {Matrix::Constant(plan.starts, table.size(), none), Vector::Constant(plan.starts, none),
                 std::vector<bool>(plan.starts, false)};
-  int which = 0;
+  int which = 0, last = 0;
   out.stop = until_stopped(model, [&] {
     if (plan.pilot)
       pilot(model, table, plan);
     else
       scan(model, table, plan, trace);
-    search(model, table, plan, out.starts, out.fit, which, trace);
+    search(model, table, plan, out.starts, out.fit, which, last, trace);
   });
   // The result is made from what was found, however late it is.
-  settle(model, table, plan, out.stop, which, out.fit, trace);
+  settle(model, table, plan, out.stop, which, last, out.fit, trace);
   const Posterior& q = out.fit.inference.posterior;
   out.state = state_of(model, q, plan.keep_factor);
   if (plan.checked) out.prediction_error = prediction_error(model, q, out.state.states, *plan.checked);

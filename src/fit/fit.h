@@ -38,6 +38,7 @@ struct Plan {
   std::vector<Index> curvature;          // positions in the table where the Hessian is wanted
   std::string integrate;                 // the design of points to integrate over; empty for none
   bool joint_uncertainty = false;        // of coefficients and hyperparameters, without being asked to integrate
+  bool states_alone = false;             // that is, not by points or linear response
   HyperTable* proper = nullptr;          // the table with weak priors where it has none, for the posterior
   std::function<std::unique_ptr<Likelihood>()> another_likelihood;  // for threads; null where R is called
   bool keep_factor = false;              // of dense solvers, for quicker predictions

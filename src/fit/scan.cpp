@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 namespace galvi {
@@ -16,8 +17,8 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
   constexpr double hopeless = 10;  // nats: where the bound falls by more, it has not been seen to rise again
   std::vector<std::string> terms;
   for (Index i = 0; i < table.learned(); ++i) {
-    const std::string& term = table.guessed(i);
-    if (!term.empty() && std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(term);
+    const std::string& term = table.term(i);
+    if (table.guessed(i) && std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(term);
   }
   if (terms.empty()) return start;
 
@@ -54,7 +55,7 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
     for (int k = 1; k <= tries; ++k) {
       Vector x = from;
       for (Index i = 0; i < x.size(); ++i)
-        if (table.guessed(i) == term)
+        if (table.guessed(i) && table.term(i) == term)
           x[i] = table.limited(i) ? std::min(x[i] + cube * k * std::log(factor), upper[i])
                                   : std::max(x[i] - k * std::log(factor), lower[i]);
       if (look(x) < highest - hopeless) break;
@@ -63,6 +64,84 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
   table.set_unconstrained(best);
   model.update(table.values());
   return start;
+}
+
+namespace {
+
+/// Rows in the order of their one input, group after group.
+std::vector<Index> along(const KernelRows& rows) {
+  std::vector<Index> order(rows.inputs.rows());
+  std::iota(order.begin(), order.end(), Index{0});
+  const auto group = [&](Index n) { return rows.group.size() > 0 ? rows.group[n] : 1; };
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
+    return std::make_pair(group(a), rows.inputs(a, 0)) < std::make_pair(group(b), rows.inputs(b, 0));
+  });
+  return order;
+}
+
+/// Of neighbours along the input: the correlation of their scores, and how far apart they are, at the median.
+struct Neighbours {
+  double correlation, gap;
+};
+std::optional<Neighbours> neighbours(const KernelRows& rows, const Vector& score) {
+  constexpr std::size_t fewest = 20;
+  double products = 0;
+  std::vector<double> gaps;
+  const std::vector<Index> order = along(rows);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const Index a = order[i - 1], b = order[i];
+    if (rows.group.size() > 0 && rows.group[a] != rows.group[b]) continue;
+    products += score[a] * score[b];
+    const double gap = rows.inputs(b, 0) - rows.inputs(a, 0);
+    if (gap > 0) gaps.push_back(gap);
+  }
+  if (gaps.size() < fewest || !(score.squaredNorm() > 0)) return std::nullopt;
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return Neighbours{products / score.squaredNorm(), *middle};
+}
+
+}  // namespace
+
+std::optional<Vector> start_of_faster_process(const LatentGaussianModel& model, const HyperTable& table,
+                                              const Posterior& q, const Vector& first) {
+  constexpr double far = 0.5;  // a process that follows the data leaves correlations of zero or less
+  constexpr double gaps = 1.5;  // that a lengthscale spans
+  if (model.prior_rows() > 0) return std::nullopt;
+  double most = far;
+  std::optional<Vector> out;
+  for (Index p = 0; p < static_cast<Index>(model.priors().size()); ++p) {
+    std::vector<Index> latents;
+    for (Index k = 0; k < model.latents(); ++k)
+      if (model.prior_index(k) == p) latents.push_back(k);
+    if (latents.size() != 1) continue;
+    const auto& part = model.priors()[p];
+    for (Index t = 0; t < part.prior->size(); ++t) {
+      const std::string& term = (*part.prior)[t].label();
+      const KernelRows& rows = (*model.block().designs[part.design])[t].kernel;
+      if (rows.inputs.rows() != model.rows() || rows.inputs.cols() != 1) continue;
+      const std::optional<Neighbours> found = neighbours(rows, q->alpha.col(latents[0]));
+      if (!found || !(found->correlation > most)) continue;
+      Vector x = table.unconstrained();
+      bool faster = false;
+      for (Index i = 0; i < x.size(); ++i) {
+        const double value = table.values()[table.learned_positions()[i]], length = gaps * found->gap;
+        if (table.term(i) != term) {
+          // what neighbours share is not noise
+          if (model.likelihood().conjugate() && table.likelihood(i) >= 0) x[i] += std::log1p(-found->correlation);
+        } else if (!table.guessed(i) || table.limited(i)) {
+          x[i] = first[i];
+        } else if (length < value) {
+          x[i] += std::log(length / value);
+          faster = true;
+        }
+      }
+      if (!faster) continue;
+      most = found->correlation;
+      out = x.cwiseMax(table.lower()).cwiseMin(table.upper());
+    }
+  }
+  return out;
 }
 
 }  // namespace galvi

@@ -6,13 +6,22 @@
 namespace galvi {
 
 /// Tries shorter lengthscales than those of the table, or of a process without one larger variances per cubed unit of its
-/// input, one term after the other and until the bound falls by more than ten: where it is highest, a search starts. By default a lengthscale is the median distance
-/// between the rows, from which a search can end at a local maximum that takes the faster changes for noise.
+/// input, one term after the other and until the bound falls by more than ten: where it is highest, a search starts. By
+/// default a lengthscale is the median distance between the rows, from which a search can end at a local maximum that
+/// takes the faster changes for noise.
 /// Only those with Hyperparameter::guessed are moved. The trace has what was tried as steps of the
 /// search.
 /// @return where inference at the table's values may start: `start` if nothing was tried or had a posterior
 std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorithm& algorithm,
                                        HyperTable& table, std::optional<Start> start,
                                        InferenceControl inference, Trace& trace);
+
+/// Where another search starts: where neighbours along the one input of a process have correlated scores dE/dm, so that the
+/// search has ended at a process which takes faster changes for noise. Its lengthscale there is as short as the data can
+/// tell, its other hyperparameters are those of `first`, and a gaussian's noise is less by what neighbours share. Empty
+/// where scores say nothing of the kind.
+/// @param table At what the search has found, with the posterior q.
+std::optional<Vector> start_of_faster_process(const LatentGaussianModel& model, const HyperTable& table,
+                                              const Posterior& q, const Vector& first);
 
 }  // namespace galvi

@@ -110,7 +110,10 @@ HyperTable::HyperTable(std::vector<Hyperparameter> rows) : rows_(std::move(rows)
     if (rows_[h].transform->relative() && (h == 0 || rows_[h].learned != rows_[h - 1].learned))
       throw std::invalid_argument(
           "numbers in order or of one matrix must follow one another and be learned or held together");
-    if (rows_[h].learned) learned_.push_back(h);
+    if (!rows_[h].learned) continue;
+    if (!(rows_[h].lower <= rows_[h].upper))
+      throw std::invalid_argument("a hyperparameter's upper bound is below its lower one");
+    learned_.push_back(h);
   }
   for_matrices(transforms_, [&](Index, Index count) {
     const Index q = matrix_order(count) + 1;

@@ -41,7 +41,8 @@ struct Hyperparameter {
   double lower, upper;                        // the range of theta that is searched, for learned ones
   std::shared_ptr<const PriorDensity> prior;  // null for none
   Index likelihood = -1;                      // whose parameter it is (likelihood/mixed.h); -1: no likelihood's
-  std::string guessed;                        // of a lengthscale whose start is a guess: its term; else empty
+  std::string term;                           // whose parameter it is, if any's
+  bool guessed = false;                       // is its start a guess of a lengthscale?
   /// Ends of its range stand for limits of the model: a variance of zero, a correlation of one.
   bool limited = false;
 };
@@ -64,12 +65,13 @@ class HyperTable {
   void set_unconstrained(const Vector& x);
   /// Which of the learned ones are places, not scales: their unconstrained scale is the natural one.
   Eigen::Array<bool, Eigen::Dynamic, 1> is_place() const;
-  /// For the learned ones: position in the whole table, Hyperparameter::likelihood and ::guessed.
+  /// For the learned ones: position in the whole table, and what Hyperparameter says.
   const std::vector<Index>& learned_positions() const { return learned_; }
   Index likelihood(Index i) const { return rows_[learned_[i]].likelihood; }
   bool limited(Index i) const { return rows_[learned_[i]].limited; }
   const Transform& transform(Index i) const { return *rows_[learned_[i]].transform; }
-  const std::string& guessed(Index i) const { return rows_[learned_[i]].guessed; }
+  const std::string& term(Index i) const { return rows_[learned_[i]].term; }
+  bool guessed(Index i) const { return rows_[learned_[i]].guessed; }
   /// d theta / dx of the i-th learned one.
   double slope(Index i) const { return rows_[learned_[i]].transform->slope(arguments_[learned_[i]]); }
   /// d log prior / dx and d^2 log prior / dx^2 of the i-th learned one, a place.

@@ -12,8 +12,8 @@ hyper_table <- function(hyper, settings = list()) {
     name = names(hyper), value = unname(hyper),
     transform = as.character(pick("transform", function(x) "log")),
     learned = as.logical(pick("learned", function(x) is.finite(x))),
-    lower = as.numeric(pick("lower", function(x) x * 1e-8)),
-    upper = as.numeric(pick("upper", function(x) x * 1e8)),
+    lower = as.numeric(pick("lower", function(x) min(x * c(1e-8, 1e8)))),
+    upper = as.numeric(pick("upper", function(x) max(x * c(1e-8, 1e8)))),
     prior = lapply(names(hyper), function(name) settings[[name]]$prior)
   )
 }

@@ -65,3 +65,22 @@ test_that("searches over sums of many rows end, and know that they have", {
     expect_lt(fit$cost$sweeps, 20)
   }
 })
+
+test_that("a process does not take a season for noise", {
+  fit_of <- function(d, formula = y ~ gp(t)) galvi(formula, d)
+  air <- data.frame(t = 1:144, y = as.numeric(log(AirPassengers)))
+  # the best of many starts
+  expect_gt(fit_of(air)$elbo, 98.3)
+  expect_gt(fit_of(air, y ~ gp(t, kernel = matern52()))$elbo, 105.7)
+  temperature <- data.frame(t = as.numeric(time(nottem)), y = as.numeric(nottem))
+  found <- fit_of(temperature)
+  expect_gt(found$elbo, -670.5)
+  expect_true(found$convergence$converged)
+  # rows in any order, and levels with a process each
+  expect_equal(fit_of(temperature[sample(240), ])$elbo, found$elbo, tolerance = 1e-6)
+  twice <- rbind(cbind(air, g = "a"), cbind(air, g = "b"))
+  expect_gt(fit_of(twice, y ~ g + gp(t, by = g))$elbo, 196)
+  # a start that was typed stays, and so does a search that has missed nothing
+  slow <- fit_of(air, y ~ gp(t, kernel = se(lengthscale = 400)))
+  expect_lt(slow$elbo, 74)
+})

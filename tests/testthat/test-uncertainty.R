@@ -536,3 +536,29 @@ test_that("several random effects in few groups have the exact sds, whatever the
   limits <- confint(fit)
   expect_true(all(limits[, 2] - limits[, 1] > 2 * 1.8 * sd))
 })
+
+test_that("the variance of few groups is uncertain beside many other groups, smooths and processes", {
+  set.seed(2)
+  d <- data.frame(id = gl(310, 3), site = rep(factor(sample(6, 310, TRUE)), each = 3), x = rnorm(930))
+  d$y <- rpois(930, exp(0.5 + 0.3 * d$x + rnorm(310, 0, 0.4)[d$id] + rnorm(6, 0, 0.5)[d$site]))
+  many <- galvi(y ~ x + (1 | id) + (1 | site), d, poisson())
+  expect_identical(uncertainty_method(many), "states")
+  # 0.147 by a Markov chain; 0.096 with the variances known
+  expect_lt(abs(sqrt(vcov(many)[1L]) / 0.147 - 1), 0.03)
+  # a variance of 310 groups alone is known well enough
+  alone <- galvi(y ~ x + (1 | id), transform(d, y = rpois(930, exp(1 + rnorm(310)[id]))), poisson())
+  expect_identical(uncertainty_method(alone), "factorised")
+
+  set.seed(4)
+  e <- data.frame(s = factor(rep(1:6, 40)), x = runif(240))
+  e$y <- rpois(240, exp(0.5 + e$x + rnorm(6, 0, 0.6)[e$s]))
+  e$x <- e$x - mean(e$x)
+  sd_of <- function(formula, ...) sqrt(vcov(galvi(formula, e, poisson(), ...))["(Intercept)", "(Intercept)"])
+  line <- sd_of(y ~ x + (1 | s))
+  for (formula in list(y ~ s(x) + (1 | s), y ~ gp(x) + (1 | s))) {
+    expect_lt(abs(sd_of(formula) / line - 1), 0.05)
+    expect_equal(sd_of(formula), sd_of(formula, hyper = "integrate"), tolerance = 1e-6)
+  }
+  # not for a smooth by itself
+  expect_identical(uncertainty_method(galvi(y ~ s(x), e, poisson())), "factorised")
+})
