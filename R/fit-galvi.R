@@ -25,16 +25,16 @@
 #' Standard deviations, intervals, predictions and draws belong to the joint posterior of the coefficients of all linear
 #' predictors, the parameters of the family and the standard deviations of groups, see [coef()][coef.galvi]. In models
 #' with [gp()] terms, smooths or fields but no groups, and with factors, rows from a source or a cluster, they are
-#' conditional on the estimates, and `summary()` says so. With `hyper = "integrate"` they include the uncertainty of the hyperparameters in these models
-#' too: the fit is a weighted mixture of Gaussian posteriors at several values of the hyperparameters, as in INLA
-#' (`hyper_design` in [galvi_control()]). The estimates in `fit$hyper` are the same.
+#' conditional on the estimates, and `summary()` says so. With `hyper = "integrate"` they include the uncertainty of the
+#' hyperparameters in these models too: the fit is a weighted mixture of Gaussian posteriors at several values of the
+#' hyperparameters, as in INLA (`hyper_design` in [galvi_control()]). The estimates in `fit$hyper` are the same.
 #'
 #' Hyperparameters without a prior have a weak one in this posterior, not in the estimates: half-normal for standard
 #' deviations of groups, with the standard deviation 10 s, where s is the scale of the linear predictor over that of
 #' the column; log-normal around the default starting value for other positive numbers, within a factor of 50 with
-#' probability 0.95 (wider for noise); uniform for proportions and correlations. The weights of a mixture are
-#' proportional to exp(bound), which biases variances of random effects downwards for binary responses with few rows
-#' per group; `vignette("uncertainty", package = "galvi")` shows by how much.
+#' probability 0.95 (wider for noise); uniform for proportions and correlations. The weights of a mixture are those of the
+#' log evidence, the bound with a correction of third order; without it, as with more than 3,000 rows, variances of random
+#' effects are too small for binary responses with few rows per group, see `vignette("uncertainty", package = "galvi")`.
 #'
 #' @section Formulas:
 #' Formulas are as in [stats::glm()]: the intercept is included unless `0 +` removes it, `.` stands for the columns of

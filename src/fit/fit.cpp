@@ -210,10 +210,9 @@ double evidence_above(LatentGaussianModel& model, const Posterior& q) {
   return std::isfinite(sum) ? sum / 12 : 0;
 }
 
-/// The mixture over the points of an integration, the mode first; false where the mode proves to be none. `evidence`:
-/// whether its weights are those of the log evidence, not of the bound.
-bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, bool evidence,
-               FitResult& out) {
+/// The mixture over the points of an integration, by weights of the log evidence as far as it is known, the mode first;
+/// false where the mode proves to be none.
+bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, FitResult& out) {
   const Posterior& q = mode.fit.inference.posterior;
   const Start start = q.visit(Overloaded{[](const SitePosterior& own) { return Start(own.sites); },
                                          [](const SumsPosterior& own) { return Start(own.sites.q); }});
@@ -222,11 +221,9 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   HyperPosterior posterior = *mode.posterior;
   std::vector<WeightedState> states;
   int fits = 0;
-  double at_mode = 0;
-  if (evidence) {
-    model.update(values);
-    at_mode = evidence_above(model, q);
-  }
+  model.update(values);
+  const double at_mode = evidence_above(model, q);
+  std::vector<double> above{0};  // of the states
   const Fall fall = [&](const Vector& z, bool point) -> std::optional<double> {
     if (point && z.isZero(0)) {
       states.push_back({0, mode.fit, mode.state});
@@ -239,9 +236,12 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
     table.set_values(values);
     std::optional<WeightedState> found = state_at(model, table, plan, x, start);
     if (!found) return std::nullopt;
-    double below = mode.fit.objective - found->fit.objective;
-    if (evidence) below += at_mode - evidence_above(model, found->fit.inference.posterior);
-    if (point) states.push_back(std::move(*found));
+    const double own = evidence_above(model, found->fit.inference.posterior) - at_mode;
+    const double below = mode.fit.objective - found->fit.objective - own;
+    if (point) {
+      states.push_back(std::move(*found));
+      above.push_back(own);
+    }
     return below;
   };
   const Cost cost = model.context().cost;
@@ -258,6 +258,7 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   if (posterior.log_density.maxCoeff() > mode.fit.objective + most_above) return false;
   for (std::size_t i = 0; i < states.size(); ++i) {
     states[i].weight = posterior.weight[i];
+    posterior.log_evidence -= states[i].weight * above[i];  // the bound of the mixture with these weights
     out.converged = out.converged && has_converged(states[i].fit);
   }
   out.states = std::move(states);
@@ -453,7 +454,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   out.hyper_posterior = mode.posterior;
   const bool known = parameters == 0 || mode.posterior;
   Uncertainty& told = out.uncertainty;
-  if (!plan.integrate.empty() && mode.posterior && !integrate(model, table, plan, mode, false, out))
+  if (!plan.integrate.empty() && mode.posterior && !integrate(model, table, plan, mode, out))
     throw std::domain_error(
         "the posterior of the hyperparameters has no end that was found, as their density is far higher elsewhere than "
         "at the mode: give them and the coefficients priors, as the argument `prior`, or use hyper = \"optimise\"");
@@ -472,7 +473,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   if (states && mode.posterior && told.method == Uncertainty::factorised) {
     Plan with_states = plan;
     with_states.integrate = "auto";
-    if (!integrate(model, table, with_states, mode, true, out))
+    if (!integrate(model, table, with_states, mode, out))
       told.refused = "the density of the hyperparameters is far higher elsewhere than at the mode that was found";
   }
   model.update(out.fit.hyper);
