@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "fit/coupled_response.h"
 #include "fit/integrate.h"
@@ -193,21 +192,30 @@ bool gaussian_given_hyper(const LatentGaussianModel& model) {
 /// It grows with the variance of groups of few binary rows, of which exp(bound) alone would make too little. Zero for other
 /// models and where rows are many.
 double evidence_above(LatentGaussianModel& model, const Posterior& q) {
-  constexpr Index most_rows = 3000, width = 256;
+  constexpr Index most_rows = 3000, most_columns = 300, width = 100;
   if (model.latents() != 1 || model.likelihood().conjugate() || !model.expectation().exact() || model.rows() > most_rows)
     return 0;
   Expectations e;
   model.expectation().evaluate(model.context(), model.likelihood(), model.data(), q->mean, q->variance, 2, e);
   const Vector third = 2 * e.d_mv.col(0);
   model.restore(q);
+  // of many rows m some are enough, which are the same at all hyperparameters: spread by the golden ratio
+  const Index N = model.rows(), columns = std::min(N, most_columns);
+  const auto row = [&](Index i) {
+    const double place = std::fmod(0.6180339887498949 * static_cast<double>(i), 1.0);
+    return columns < N ? static_cast<Index>(place * static_cast<double>(N)) : i;
+  };
   double sum = 0;
-  for (Index begin = 0; begin < model.rows(); begin += width) {
-    std::vector<Index> rows(std::min(width, model.rows() - begin));
-    std::iota(rows.begin(), rows.end(), begin);
-    const Matrix V = model.solver(0).covariance(rows);
-    sum += third.dot(V.array().cube().matrix() * third.segment(begin, V.cols()));
+  for (Index begin = 0; begin < columns; begin += width) {
+    std::vector<Index> rows;
+    Vector own(std::min(width, columns - begin));
+    for (Index i = 0; i < own.size(); ++i) {
+      rows.push_back(row(begin + i));
+      own[i] = third[rows.back()];
+    }
+    sum += third.dot(model.solver(0).covariance(rows).array().cube().matrix() * own);
   }
-  return std::isfinite(sum) ? sum / 12 : 0;
+  return std::isfinite(sum) ? sum / 12 * static_cast<double>(N) / static_cast<double>(columns) : 0;
 }
 
 /// The mixture over the points of an integration, by weights of the log evidence as far as it is known, the mode first;
@@ -472,7 +480,10 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   }
   if (states && mode.posterior && told.method == Uncertainty::factorised) {
     Plan with_states = plan;
-    with_states.integrate = "auto";
+    // a grid of more dimensions takes several times as long as the fit of many rows
+    constexpr Index few_rows = 1000, few_axes = 2;
+    const bool cheap = takes == States::yes || model.rows() <= few_rows || mode.posterior->size() <= few_axes;
+    with_states.integrate = cheap ? "auto" : "ccd";
     if (!integrate(model, table, with_states, mode, out))
       told.refused = "the density of the hyperparameters is far higher elsewhere than at the mode that was found";
   }
