@@ -27,7 +27,10 @@
 #' @section Tables:
 #' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi] and [augment()][tidy.galvi].
 #' * **insight** and **parameters**: formulas, data and `model_parameters()`, with the standard deviations of random
-#'   effects. `z` is the posterior mean divided by the posterior standard deviation.
+#'   effects. `z` is the posterior mean divided by the posterior standard deviation. `get_predicted()` is
+#'   [predict()][predict.galvi], with credible intervals, or prediction intervals for `predict = "prediction"`; the
+#'   probabilities of classes are below each other, with `SE` but without intervals; `predict = "zi"` is that
+#'   parameter.
 #' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` with `type =
 #'   "est"` or `"eff"`. `"pred"` has no intervals and is for the first level of each grouping factor; in place of `"re"`
 #'   and `"diag"` use [plot()][plot.galvi].
