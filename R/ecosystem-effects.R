@@ -89,7 +89,9 @@ predictor_for <- function(fit, dpar, what) {
 # A message in place of data stops emmeans() with it.
 #' @exportS3Method emmeans::recover_data
 recover_data.galvi <- function(object, dpar = NULL, component = NULL, data = NULL, params = "pi", ...) {
-  tryCatch(grid_data(object, component_dpar(object, component, dpar), data, params, ...), galvi_error = conditionMessage)
+  tryCatch(
+    grid_data(object, component_dpar(object, component, dpar), data, params, ...), galvi_error = conditionMessage
+  )
 }
 
 # glmmTMB's words for linear predictors, and the parameters that have them here.

@@ -148,8 +148,8 @@ insight_predictions <- c(
   predicted = "response", classification = "class"
 )
 
-# insight's default is the inverse link of eta: no class probabilities, no zeros, no averages over eta. Where `data` lack
-# groups, the prediction is for the population.
+# insight's default is the inverse link of eta: no class probabilities, no zeros, no averages over eta. Where `data`
+# lack groups, the prediction is for the population.
 #' @exportS3Method insight::get_predicted
 get_predicted.galvi <- function(x, data = NULL, predict = "expectation", ci = NULL, include_random = "default",
                                 iterations = NULL, verbose = TRUE, ...) {

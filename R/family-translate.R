@@ -103,8 +103,8 @@ carry_student <- function(x) {
     least <- if (is.function(x$getTheta)) get0(".min.df", environment(x$getTheta), inherits = FALSE)
     if (is.numeric(least)) {
       inform_galvi("family", sprintf(paste(
-        "mgcv's scat() keeps the degrees of freedom above min.df = %s, and galvi learns them without a lower limit. For a",
-        "prior that makes smaller ones improbable write family = student(df = log_normal(log(%s), 0.5))."
+        "mgcv's scat() keeps the degrees of freedom above min.df = %s, and galvi learns them without a lower limit.",
+        "For a prior that makes smaller ones improbable write family = student(df = log_normal(log(%s), 0.5))."
       ), format(least), format(3 * least)))
     }
     return(list(df = 4))

@@ -87,7 +87,8 @@ test_that("get_predicted() has classes below each other, as of clm()", {
   found <- as.data.frame(insight::get_predicted(classes))
   expect_equal(found$Predicted, as.vector(predict(classes, type = "prob")))
   expect_identical(found$Response, rep(as.character(3:5), each = 32L))
-  expect_warning(with_se <- insight::get_predicted(classes, ci = 0.95), "no intervals", class = "galvi_warning_argument")
+  expect_warning(with_se <- insight::get_predicted(classes, ci = 0.95), "no intervals",
+    class = "galvi_warning_argument")
   expect_equal(as.data.frame(with_se)$SE, as.vector(predict(classes, type = "prob", se.fit = TRUE)$se.fit))
   expect_identical(as.character(insight::get_predicted(classes, predict = "classification")),
     as.character(predict(classes, type = "class")))
