@@ -12,7 +12,7 @@ augment.galvi <- function(x, data = NULL, newdata = NULL, type.predict = c("resp
   if (is.null(newdata) && is.null(data)) data <- augmented_data(x)
   out <- if (is.null(newdata)) augmented_rows(x, data) else as_new_data(newdata)
   # the rows that the fit used, without places for those that it left out
-  if (is.null(newdata) && nrow(out) == nobs.galvi(x)) x$na.action <- NULL
+  if (is.null(newdata) && nrow(out) == used_rows(x)) x$na.action <- NULL
   columns <- if (inherits(x, "galvi_cox")) {
     augment_cox(x, newdata, type, interval, level)
   } else if (inherits(x, "galvi_wide")) {
@@ -54,7 +54,7 @@ augmented_rows <- function(fit, data) {
   if (!is.data.frame(data)) {
     stop_galvi("argument", sprintf("`data` must be a data frame, not %s.", describe(data)))
   }
-  n <- if (inherits(fit, "galvi_wide")) length(fit$design$wide$units) else nobs.galvi(fit)
+  n <- if (inherits(fit, "galvi_wide")) length(fit$design$wide$units) else used_rows(fit)
   rows <- c(n, length(stats::naresid(fit$na.action, numeric(n))))
   if (nrow(data) %in% rows) return(data)
   stop_galvi("argument", sprintf(

@@ -88,8 +88,22 @@ predictor_for <- function(fit, dpar, what) {
 
 # A message in place of data stops emmeans() with it.
 #' @exportS3Method emmeans::recover_data
-recover_data.galvi <- function(object, dpar = NULL, data = NULL, params = "pi", ...) {
-  tryCatch(grid_data(object, dpar, data, params, ...), galvi_error = conditionMessage)
+recover_data.galvi <- function(object, dpar = NULL, component = NULL, data = NULL, params = "pi", ...) {
+  tryCatch(
+    grid_data(object, component_dpar(object, component, dpar), data, params, ...), galvi_error = conditionMessage
+  )
+}
+
+# glmmTMB's words for linear predictors, and the parameters that have them here.
+tmb_components <- list(cond = "mu", zi = c("zi", "hu"), disp = c("sigma", "shape", "phi"))
+
+#' The parameter that `component`, as glmmTMB has it, stands for; without it `dpar`
+#' @noRd
+component_dpar <- function(fit, component, dpar) {
+  if (is.null(component)) return(dpar)
+  if (!is.null(dpar)) stop_galvi("argument", "Give `dpar` or `component`, not both: they name the same predictor.")
+  known <- Filter(length, lapply(tmb_components, intersect, predictor_names(fit)))
+  known[[check_choice(component, names(known), "component")]][1L]
 }
 
 grid_data <- function(fit, dpar, data, params, ...) {
@@ -142,8 +156,8 @@ original_data <- function(fit, variables) {
 }
 
 #' @exportS3Method emmeans::emm_basis
-emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, vcov. = NULL, ...) {
-  view <- predictor_for(object, dpar, "emmeans()")
+emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, component = NULL, vcov. = NULL, ...) {
+  view <- predictor_for(object, component_dpar(object, component, dpar), "emmeans()")
   basis <- population_posterior(view, grid_frame(view, grid))
   V <- basis$V
   if (!is.null(vcov.)) {

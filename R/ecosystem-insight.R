@@ -140,6 +140,117 @@ get_loglikelihood.galvi <- function(x, ...) {
   logLik.galvi(x)
 }
 
+# ---- predictions ----
+
+# insight's words for what is predicted, and the type of predict() that is meant.
+insight_predictions <- c(
+  expectation = "response", expected = "response", response = "response", link = "link", prediction = "response",
+  predicted = "response", classification = "class"
+)
+
+# insight's default is the inverse link of eta: no class probabilities, no zeros, no averages over eta. Where `data`
+# lack groups, the prediction is for the population.
+#' @exportS3Method insight::get_predicted
+get_predicted.galvi <- function(x, data = NULL, predict = "expectation", ci = NULL, include_random = "default",
+                                iterations = NULL, verbose = TRUE, ...) {
+  if (!is.null(iterations)) {
+    stop_galvi("argument", "`iterations` is not available: posterior_epred() and posterior_predict() have draws.")
+  }
+  given <- list(...)
+  parameters <- names(x$design$others)
+  what <- check_choice(or_else(given$type, predict), c(names(insight_predictions), parameters), "predict")
+  type <- if (what %in% parameters) "response" else insight_predictions[[what]]
+  data <- or_else(data, given$newdata)
+  kept <- insight_groups(x, data, include_random)
+  # the rows that the fit used
+  if (is.null(data)) x$na.action <- NULL
+  ask <- function(...) {
+    of <- if (what %in% parameters) list(dpar = what)
+    do.call(stats::predict, c(list(x, newdata = data, type = type, re_formula = kept), of, list(...)))
+  }
+  fit <- ask()
+  if (length(dim(fit)) > 2L) {
+    stop_galvi("argument", "get_predicted() has no place for the classes of several responses: use predict().")
+  }
+  new <- what %in% c("prediction", "predicted")
+  uncertain <- if (length(stats::na.omit(ci))) predicted_limits(ask, fit, ci, new, verbose)
+  frame <- if (is.null(data)) insight_frame(x) else as.data.frame(data)
+  if (is.matrix(fit)) fit <- predicted_by_class(fit, insight_inputs(x, frame))
+  structure(fit, ci_data = uncertain, data = frame, ci = ci, predict = what, class = c("get_predicted", class(fit)))
+}
+
+#' Which groups a prediction has: the argument `re_formula` of predict()
+#' @noRd
+insight_groups <- function(fit, data, include_random) {
+  if (inherits(include_random, "formula")) return(include_random)
+  bars <- lapply(unlist(lapply(predictors(fit), random_formulas)), function(f) f[[2L]][[3L]])
+  groups <- unlist(lapply(bars, all.vars))
+  if (!length(groups) || isTRUE(include_random)) return(NULL)
+  none <- isFALSE(include_random) || length(include_random) == 1L && is.na(include_random)
+  # packages that predict for the population leave groups out, or make them NA
+  known <- is.null(data) || all(groups %in% names(data)) && !any(vapply(data[groups], function(x) all(is.na(x)), NA))
+  if (none || !known) NA
+}
+
+#' What insight calls `ci_data`: standard errors and intervals, of which classes have no second
+#' @param ask Calls predict() with arguments that are added. new: of a new response?
+#' @noRd
+predicted_limits <- function(ask, fit, ci, new, verbose) {
+  if (!is.numeric(fit) || is.matrix(fit)) {
+    if (verbose) {
+      warn_galvi("argument", paste(
+        "`ci`: there are no intervals for classes and several responses;",
+        if (is.numeric(fit)) "SE is the posterior standard deviation." else "see predict = \"expectation\"."
+      ))
+    }
+    if (is.numeric(fit)) return(class_table(SE = ask(se.fit = TRUE)$se.fit))
+    return(NULL)
+  }
+  limits <- lapply(ci, function(level) {
+    both <- ask(interval = if (new) "prediction" else "credible", level = level)[, c("lwr", "upr"), drop = FALSE]
+    suffix <- if (length(ci) > 1L) paste0("_", level) else ""
+    `colnames<-`(both, paste0(c("CI_low", "CI_high"), suffix))
+  })
+  table <- data.frame(do.call(cbind, limits), row.names = NULL)
+  if (new) table else cbind(SE = unname(ask(se.fit = TRUE)$se.fit), table)
+}
+
+#' Columns of a matrix of classes below each other
+#' @param x Its values. inputs: a data frame of its rows that is repeated.
+#' @noRd
+predicted_by_class <- function(fit, inputs) {
+  table <- class_table(Predicted = fit)
+  if (length(inputs)) table <- cbind(table["Row"], inputs[table$Row, , drop = FALSE], table[c("Response", "Predicted")])
+  row.names(table) <- NULL
+  table
+}
+
+class_table <- function(...) {
+  of <- list(...)
+  table <- data.frame(
+    Row = rep(seq_len(nrow(of[[1L]])), ncol(of[[1L]])), Response = rep(colnames(of[[1L]]), each = nrow(of[[1L]]))
+  )
+  table[[names(of)]] <- as.vector(of[[1L]])
+  table
+}
+
+#' The rows that the fit used, with the variables as they are in the data where these are found
+#' @noRd
+insight_frame <- function(fit) {
+  if (in_long_form(fit)) return(augmented_data(if (inherits(fit, "galvi_stages")) stages_view(fit) else fit))
+  used <- unique(unlist(lapply(all_formulas(fit), all.vars)))
+  tryCatch(original_data(fit, used), galvi_error = function(e) augmented_data(fit))
+}
+
+#' The predictors in a data frame that have more than one value
+#' @noRd
+insight_inputs <- function(fit, frame) {
+  response <- c(all.vars(fit$formula[[2L]]), names(fit$data)[1L], fit$design$wide$name)
+  own <- setdiff(names(frame), response)
+  varies <- vapply(frame[own], function(x) is.null(dim(x)) && length(unique(x)) > 1L, NA)
+  frame[own[varies & !startsWith(own, "(")]]
+}
+
 # ---- parameters ----
 
 # Coefficients of all predictors and classes, whose names are unique, and the standard deviations and correlations

@@ -7,10 +7,11 @@
 #'
 #' @section Means, contrasts and tests:
 #' * **emmeans**: `emmeans()`, `emtrends()`, `contrast()` and functions based on them; `dpar = "sigma"` for another
-#'   linear predictor. Results are for the population: random effects (`(1 | g)`, `iid()`) are excluded, `gp()` terms
-#'   and fields are evaluated at the values of the reference grid. For ordered responses the means are on the latent
-#'   scale, where only differences have a meaning. Constants in a formula, such as `k` in `ns(x, knots = k)`, are named
-#'   by `params = "k"`.
+#'   linear predictor, or glmmTMB's `component`: `"cond"`, `"zi"` (also of `hurdle()`) or `"disp"`, the predictor of
+#'   `sigma`, `shape` or `phi`. Results are for the population: random effects (`(1 | g)`, `iid()`) are excluded,
+#'   `gp()` terms and fields are evaluated at the values of the reference grid. For ordered responses the means are on
+#'   the latent scale, where only differences have a meaning. Constants in a formula, such as `k` in
+#'   `ns(x, knots = k)`, are named by `params = "k"`.
 #' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` versions and plots, from `ndraws =
 #'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"`, and `re_formula` is as
 #'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws` and `re_formula`, but they are
@@ -26,7 +27,10 @@
 #' @section Tables:
 #' * **broom**, **broom.mixed**: [tidy()][tidy.galvi], [glance()][tidy.galvi] and [augment()][tidy.galvi].
 #' * **insight** and **parameters**: formulas, data and `model_parameters()`, with the standard deviations of random
-#'   effects. `z` is the posterior mean divided by the posterior standard deviation.
+#'   effects. `z` is the posterior mean divided by the posterior standard deviation. `get_predicted()` is
+#'   [predict()][predict.galvi], with credible intervals, or prediction intervals for `predict = "prediction"`; the
+#'   probabilities of classes are below each other, with `SE` but without intervals; `predict = "zi"` is that
+#'   parameter.
 #' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` with `type =
 #'   "est"` or `"eff"`. `"pred"` has no intervals and is for the first level of each grouping factor; in place of `"re"`
 #'   and `"diag"` use [plot()][plot.galvi].

@@ -67,7 +67,9 @@ successes_failures <- function(y, weights, name) {
       format(counts[bad[1L]])
     ))
   }
-  with_trials(round(y[, 1L]), round(y[, 1L] + y[, 2L]), weights)
+  # as numbers: the sum of two large integers is NA
+  counts <- matrix(round(counts), ncol = 2L)
+  with_trials(counts[, 1L], rowSums(counts), weights)
 }
 
 # As in glm(), the weights of proportions are numbers of trials.

@@ -96,10 +96,19 @@ carry_flexible <- function(x) {
   ))
 }
 
-# Other packages learn the degrees of freedom unless they are fixed.
+# Other packages learn the degrees of freedom unless they are fixed. scat() keeps its min.df where getTheta() finds it.
 carry_student <- function(x) {
   known <- mgcv_parameters(x)
-  if (is.null(known) || !known$held) return(list(df = 4))
+  if (is.null(known) || !known$held) {
+    least <- if (is.function(x$getTheta)) get0(".min.df", environment(x$getTheta), inherits = FALSE)
+    if (is.numeric(least)) {
+      inform_galvi("family", sprintf(paste(
+        "mgcv's scat() keeps the degrees of freedom above min.df = %s, and galvi learns them without a lower limit.",
+        "For a prior that makes smaller ones improbable write family = student(df = log_normal(log(%s), 0.5))."
+      ), format(least), format(3 * least)))
+    }
+    return(list(df = 4))
+  }
   list(df = fixed(known$value[1L]), scale = fixed(known$value[2L]))
 }
 

@@ -4,6 +4,13 @@
 #' @noRd
 has_rows <- function(fit) nrow(fit$data) == fit$nobs
 
+#' Number of rows of the user's data that it is fitted to, also of weight zero
+#' @noRd
+used_rows <- function(fit) {
+  known <- pieces_of(fit$design)
+  if (is.null(known)) fit$nobs else length(known$weights)
+}
+
 #' Is it fitted to other rows than those of the user's data: to entries of a wide response, or to pieces of rows?
 #' @noRd
 in_long_form <- function(fit) !is.null(fit$design$wide) || !is.null(pieces_of(fit$design))

@@ -46,6 +46,13 @@ uncertainty_method <- function(fit) {
   if (!is.null(fit$states)) "states" else if (has_points(fit)) fit$convergence$uncertainty$method else "factorised"
 }
 
+#' Do they leave out what is learned, although the user did not ask for that?
+#' @noRd
+falls_short <- function(fit) {
+  !is_imputed(fit) && uncertainty_method(fit) == "factorised" && fit$control$uncertainty != "factorised" &&
+    !is.null(uncertainty_line(fit))
+}
+
 has_fixed <- function(fit) length(stats::coef(fit)) > 0L
 
 # Are there coefficients that a prior could tell more about? An intercept beside thresholds is zero.

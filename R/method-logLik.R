@@ -223,7 +223,7 @@ check_comparable <- function(fits) {
   same <- vapply(response, function(x) isTRUE(all.equal(x, response[[1L]])), NA)
   if (all(same)) return(invisible())
   stop_galvi("argument", sprintf(
-    "anova() compares fits of the same response; that of `%s` (%d rows) is not that of `%s` (%d rows).",
+    "anova() compares fits of the same response; that of `%s` (%d observations) is not that of `%s` (%d).",
     names(fits)[which(!same)[1L]], nobs.galvi(fits[[which(!same)[1L]]]), names(fits)[1L], nobs.galvi(fits[[1L]])
   ))
 }

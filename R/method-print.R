@@ -1,8 +1,9 @@
 #' Print and summarise fits
 #'
 #' `print()` shows the call, the family, fixed effects, standard deviations of random effects, smooths, other
-#' hyperparameters, and the log marginal likelihood or its bound. `summary()` adds how the fit was computed and whether
-#' it converged. Warnings come last.
+#' hyperparameters, and the log marginal likelihood or its bound. `summary()` adds how the fit was computed, where
+#' standard deviations come from, and whether it converged; `print()` says so of standard deviations that take learned
+#' hyperparameters as known although `galvi_control(uncertainty = "factorised")` was not asked for. Warnings come last.
 #'
 #' @details
 #' Fixed effects are shown with their posterior mean, standard deviation and credible interval. For hyperparameters,
@@ -52,6 +53,7 @@ NULL
 print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.galvi)
   print_model(summary.galvi(x), digits)
+  if (falls_short(x)) print_wrapped(uncertainty_line(x))
   print_warnings(x)
   invisible(x)
 }

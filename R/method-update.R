@@ -17,7 +17,8 @@
 #' @param evaluate If FALSE, return the call instead of a fit.
 #' @return
 #' \describe{
-#'   \item{`nobs()`}{the number of observations, including earlier ones after [add_data()].}
+#'   \item{`nobs()`}{the number of observations, including earlier ones after [add_data()]. As for
+#'     [stats::glm()], rows of weight zero are not counted, except in fits to rows from a [row_source()].}
 #'   \item{`formula()`, `family()`}{the formula, for a model with several predictors that of the response; and the
 #'     family.}
 #'   \item{`terms()`}{the terms object of the response, the fixed effects and the offsets, as for [stats::lm()]; other
@@ -53,8 +54,10 @@ NULL
 nobs.galvi <- function(object, use.fallback = FALSE, ...) {
   refuse_dots(list(...), nobs.galvi, "nobs()")
   check_flag(use.fallback, "use.fallback")
+  # as of glm(), rows of weight zero are none; a sample does not tell how many there are
   known <- pieces_of(object$design)
-  (if (is.null(known)) object$nobs else length(known$weights)) + sum(object$seen)
+  weights <- if (!is.null(known)) known$weights else if (has_rows(object)) object$model$weights
+  (if (is.null(weights)) object$nobs else sum(weights > 0)) + sum(object$seen)
 }
 
 #' @rdname galvi-accessors

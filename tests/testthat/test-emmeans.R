@@ -113,6 +113,19 @@ test_that("`dpar` chooses the predictor, and several classes are refused", {
     class = "galvi_error_argument")
 })
 
+test_that("`component` has glmmTMB's words for predictors", {
+  skip_if_not_installed("emmeans")
+  fit <- galvi(list(count ~ spray, zi ~ 1), InsectSprays, zero_inflated("negbinomial"), hyper = "fixed")
+  means <- function(...) table_of(emmeans::emmeans(fit, ~1, ...))
+  expect_equal(means(component = "zi"), means(dpar = "zi"))
+  expect_equal(means(component = "cond"), means())
+  expect_error(means(component = "response"), "`component` must be .*\"cond\".*\"zi\".*not \"response\"")
+  expect_error(means(component = "disp"), "`component` must be")
+  expect_error(means(component = "zi", dpar = "zi"), "not both")
+  two <- other_fits()$two
+  expect_equal(emmeans::emmeans(two, ~wt, component = "disp")@bhat, emmeans::emmeans(two, ~wt, dpar = "sigma")@bhat)
+})
+
 test_that("emmeans() takes what its functions take, and passes over what is for other models", {
   skip_if_not_installed("emmeans")
   fit <- other_fits()$gaussian

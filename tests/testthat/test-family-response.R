@@ -19,6 +19,9 @@ test_that("all of glm's binomial responses are read", {
   expect_equal(counts$y, c(3, 0, 2))
   expect_equal(counts$size, c(4, 1, 4))
   expect_equal(counts$weights, c(1, 0, 1))
+  # more than the largest integer together
+  large <- respond(cbind(c(2000000000L, 1L), c(2000000000L, 2L)))
+  expect_identical(large[c("y", "size")], list(y = c(2e9, 1), size = c(4e9, 3)))
   share <- respond(c(0.25, 1, 0), weights = c(4, 2, 3))
   expect_equal(share$y, c(1, 2, 0))
   expect_equal(share$size, c(4, 2, 3))

@@ -77,10 +77,14 @@ test_that("families of mgcv are translated with what they hold", {
   expect_translated(mgcv::ocat(R = 4), "cumulative", "logit")
   held <- mgcv::ocat(theta = c(1, 2))
   expect_translated(held, "cumulative", "logit", list(thresholds = fixed(c(-1, 0, 2))))
-  expect_translated(mgcv::scat(), "student", "identity", list(df = 4))
-  expect_translated(
+  # there is no lower limit of df here
+  expect_message(expect_translated(mgcv::scat(), "student", "identity", list(df = 4)), "min.df = 3.*log[(]9[)]",
+    class = "galvi_message_family")
+  expect_message(as_galvi_family(mgcv::scat(min.df = 5)), "min.df = 5.*log[(]15[)]")
+  expect_no_message(expect_translated(
     mgcv::scat(theta = c(5, 2)), "student", "identity", list(df = fixed(5), scale = fixed(2))
-  )
+  ))
+  expect_no_message(as_galvi_family(brms_family("student", "identity")))
   expect_translated(mgcv::betar(), "beta_family", "logit")
   expect_translated(mgcv::betar(theta = 3), "beta_family", "logit", list(precision = fixed(3)))
   expect_equal(expect_translated(mgcv::multinom(2), "categorical", "logit")$options$refcat, "0")

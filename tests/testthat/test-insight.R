@@ -42,6 +42,65 @@ test_that("insight has all coefficients, with the names and the order of vcov()"
   if (has_version("insight", "1.0.0")) expect_identical(insight::find_statistic(fit), "z-statistic")
 })
 
+test_that("get_predicted() is predict(), in every family", {
+  skip_if_not_installed("insight")
+  predicted <- function(...) insight::get_predicted(..., verbose = FALSE)
+  values <- function(x) as.numeric(x)
+  fits <- other_fits()
+  zeros <- galvi(list(count ~ spray, zi ~ 1), InsectSprays, zero_inflated("poisson"), hyper = "fixed")
+  skewed <- galvi(Sepal.Length ~ Petal.Width, iris, lognormal())
+  for (fit in c(list(zeros, skewed), fits[c("gaussian", "mixed", "binary", "two", "smooth")])) {
+    expect_equal(values(predicted(fit)), unname(fitted(fit)))
+    expect_equal(values(predicted(fit, predict = "link")), unname(predict(fit, type = "link")))
+    limits <- attr(predicted(fit, ci = 0.9), "ci_data")
+    wanted <- predict(fit, interval = "credible", level = 0.9, se.fit = TRUE)
+    expect_equal(as.matrix(limits), cbind(SE = wanted$se.fit, wanted$fit[, 2:3]), ignore_attr = TRUE)
+  }
+  expect_equal(values(predicted(zeros, predict = "zi")), unname(predict(zeros, dpar = "zi")))
+  two <- as.data.frame(predicted(skewed, iris[1:3, ], predict = "prediction", ci = c(0.5, 0.9)))
+  expect_named(two, c("Predicted", "CI_low_0.5", "CI_high_0.5", "CI_low_0.9", "CI_high_0.9"))
+  expect_equal(two[[5]], unname(predict(skewed, iris[1:3, ], interval = "prediction", level = 0.9)[, "upr"]))
+  expect_error(predicted(zeros, predict = "phi"), "`predict` must be .*\"expectation\"", class = "galvi_error_argument")
+  expect_error(predicted(zeros, iterations = 9), "posterior_epred", class = "galvi_error_argument")
+  # variables as in the data
+  expect_setequal(names(attr(predicted(galvi(mpg ~ poly(wt, 2), mtcars)), "data")), c("mpg", "wt"))
+  holes <- transform(mtcars, wt = replace(wt, 3, NA))
+  expect_length(predicted(galvi(mpg ~ wt, holes, na.action = na.exclude)), 31L)
+})
+
+test_that("get_predicted() without groups is for the population", {
+  skip_if_not_installed("insight")
+  fit <- galvi(round(weight) ~ Time + (1 | Chick), ChickWeight, poisson(), hyper = "fixed")
+  new <- data.frame(Time = c(2, 10))
+  population <- unname(predict(fit, new, re_formula = NA))
+  expect_equal(as.numeric(insight::get_predicted(fit, new)), population)
+  new$Chick <- NA
+  expect_equal(as.numeric(insight::get_predicted(fit, new)), population)
+  new$Chick <- "3"
+  expect_equal(as.numeric(insight::get_predicted(fit, new, include_random = FALSE)), population)
+  expect_equal(as.numeric(insight::get_predicted(fit, new)), unname(predict(fit, new)))
+})
+
+test_that("get_predicted() has classes below each other, as of clm()", {
+  skip_if_not_installed("insight")
+  classes <- other_fits()$classes
+  found <- as.data.frame(insight::get_predicted(classes))
+  expect_equal(found$Predicted, as.vector(predict(classes, type = "prob")))
+  expect_identical(found$Response, rep(as.character(3:5), each = 32L))
+  expect_warning(with_se <- insight::get_predicted(classes, ci = 0.95), "no intervals",
+    class = "galvi_warning_argument")
+  expect_equal(as.data.frame(with_se)$SE, as.vector(predict(classes, type = "prob", se.fit = TRUE)$se.fit))
+  expect_identical(as.character(insight::get_predicted(classes, predict = "classification")),
+    as.character(predict(classes, type = "class")))
+  skip_if_not_installed("ordinal")
+  wine <- ordinal::wine
+  ours <- as.data.frame(insight::get_predicted(galvi(rating ~ temp + contact, wine, cumulative())))
+  theirs <- as.data.frame(insight::get_predicted(ordinal::clm(rating ~ temp + contact, data = wine)))
+  expect_identical(ours[c("Row", "Response", "temp", "contact")], theirs[c("Row", "Response", "temp", "contact")])
+  # posterior means, not values at the mode
+  expect_equal(ours$Predicted, theirs$Predicted, tolerance = 0.02)
+})
+
 test_that("model_parameters() has the coefficients, errors and intervals of lm() and glm()", {
   skip_without_parameters()
   twin <- lm_twin(mpg ~ wt + cyl)

@@ -257,7 +257,7 @@ test_that("print shows what glm and lmer users look for, and nothing about nats"
   expect_match(printed, "^Call:  galvi\\(.*\nFamily: binomial \\(logit link\\)\n")
   expect_match(printed, "Fixed effects .*mean +sd +2.5 % +97.5 %")
   expect_match(printed, "Hyperparameters:.*gp\\(hp, qsec\\).lengthscale")
-  expect_match(printed, "32 observations; log evidence bound \\(ELBO\\): -[0-9.]+$")
+  expect_match(printed, "32 observations; log evidence bound \\(ELBO\\): -[0-9.]+(\n|$)")
   expect_no_match(printed, "nats|certificate|Converged")
   mixed <- galvi(mpg ~ wt + (1 | gear), mtcars)
   expect_output(print(mixed), "Random effects .*Groups +Name +Std.Dev.*gear +\\(Intercept\\) +1[.]")

@@ -135,6 +135,16 @@ test_that("uncertainty = \"factorised\" treats predictors as independent and say
   }
 })
 
+test_that("print() says that learned hyperparameters are taken as known, unless that was asked for", {
+  printed <- function(...) paste(capture.output(print(galvi(dist ~ gp(speed), cars, ...))), collapse = " ")
+  expect_match(printed(), "gaussian.variance as known: they may be too +small[.]$")
+  expect_no_match(printed(control = galvi_control(uncertainty = "factorised")), "as known")
+  expect_no_match(printed(hyper = "fixed"), "as known")
+  # summary() says where they come from in any case, and once
+  whole <- paste(capture.output(print(summary(galvi(dist ~ gp(speed), cars)))), collapse = " ")
+  expect_length(gregexpr("as known", whole)[[1L]], 1L)
+})
+
 test_that("with 50 copies of the data nothing changes where predictors and parameters are orthogonal", {
   skip_without_uncertainty()
   # the cross block of the observed information is zero at the maximum of the likelihood

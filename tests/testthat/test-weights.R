@@ -223,10 +223,33 @@ test_that("sources, subsets, steps and rows of weight zero have the weights of d
     added <- add_data(by_columns(d[1:30, ]), d[31:60, ], method = "natural_gradient")
     # elsewhere what is remembered of the first rows is an approximation
     if (name == "gaussian") expect_close(coef(added), coef(whole), tol$solve)
-    expect_identical(nobs(added), 60L)
+    expect_identical(nobs(added), 59L)
     held <- galvi(y ~ x, d, family, weights = w, prior = flat, hyper = "integrate")
     expect_close(coef(held), coef(fit), 0.1)  # the mean over the dispersion, of which coefficients depend little
   }
+})
+
+test_that("rows of weight zero are not counted, as by glm(), and keep their place in augment()", {
+  d <- transform(mtcars, w = rep(c(0, 1, 2), length.out = 32), n = rep(c(0, 3), 16))
+  fit <- galvi(mpg ~ hp, d, weights = w)
+  theirs <- lm(mpg ~ hp, d, weights = w)
+  expect_identical(nobs(fit), nobs(theirs))
+  expect_identical(df.residual(fit), df.residual(theirs))
+  expect_identical(attr(logLik(fit), "nobs"), nobs(theirs))
+  expect_identical(nobs(galvi(mpg ~ hp, d, weights = frequency(w))), nobs(theirs))
+  # no trials
+  trials <- cbind(d$am * d$n, (1 - d$am) * d$n)
+  expect_identical(nobs(galvi(trials ~ hp, d, family = binomial())), nobs(glm(trials ~ hp, binomial, d)))
+  first <- galvi(am ~ hp, d[1:16, ], family = binomial(), weights = w)
+  expect_identical(nobs(add_data(first, d[17:32, ])), nobs(theirs))
+  skip_if_not_installed("generics")
+  table <- generics::glance(fit)
+  expect_identical(c(table$nobs, table$df.residual), c(nobs(theirs), df.residual(theirs)))
+  expect_identical(nrow(generics::augment(fit, data = d)), 32L)
+  skip_if_not_installed("survival")
+  lung <- transform(survival::lung, w = rep(0:2, length.out = 228))
+  cox <- galvi(survival::Surv(time, status) ~ age, lung, family = cox(), weights = w)
+  expect_identical(nobs(cox), sum(lung$w > 0))
 })
 
 test_that("a source of rows has such weights, and a change of them between passes is noticed", {
