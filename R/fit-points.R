@@ -357,6 +357,10 @@ hyper_limits <- function(fit, probs) {
     out <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, probs)
     at_bound <- which(!in_array(fit$model$hyper))[fit$hyper$status == "at bound"]
     if (is.null(fit$states)) out[at_bound, ] <- NA_real_
+    if (shifts_thresholds(fit)) {
+      moved <- fit$model$likelihood$hyper$thresholds
+      out[moved, ] <- shifted_limits(fit, out[moved, , drop = FALSE], probs)
+    }
     return(out)
   }
   at <- fit$points$at

@@ -135,6 +135,74 @@ test_that("slopes have the means and standard deviations of the exact posterior"
   }
 })
 
+# The same for the thresholds of the first of them, with limits; and for rating ~ temp + contact + (1 | judge) of the 72
+# rows of `ordinal::wine`, with the default priors, by 400000 steps of Metropolis, with errors of 0.02 sd.
+exact_thresholds <- list(
+  points = cbind(
+    mean = c(-1.4455, 1.2919, 3.5940, 5.2416), sd = c(0.5422, 0.4456, 0.6115, 0.7518),
+    lwr = c(-2.5802, 0.4468, 2.4542, 3.8454), upr = c(-0.4584, 2.1960, 4.8541, 6.7891)
+  ),
+  states = cbind(
+    mean = c(-1.827, 1.618, 4.551, 6.598), sd = c(0.878, 0.793, 0.972, 1.124),
+    lwr = c(-3.688, 0.085, 2.757, 4.535), upr = c(-0.202, 3.200, 6.557, 8.920)
+  )
+)
+
+points_fit <- function() {
+  galvi(rating ~ temp + contact, wine, cumulative(), weights = n, prior = list(default = normal(0, 5)), verbose = FALSE)
+}
+
+states_fit <- function() {
+  skip_if_not_installed("ordinal")
+  galvi(rating ~ temp + contact + (1 | judge), ordinal::wine, cumulative(), verbose = FALSE)
+}
+
+test_that("thresholds have the posterior means, sds and limits of the exact posterior, in all that shows them", {
+  # `unit` of an error: exact sds. States take less than all of the posterior's width.
+  for (case in list(
+    list(fit = points_fit(), exact = exact_thresholds$points, mean = 0.05, sd = 0.03, limit = 0.1),
+    list(fit = states_fit(), exact = exact_thresholds$states, mean = 0.1, sd = 0.16, limit = 0.5)
+  )) {
+    fit <- case$fit
+    exact <- case$exact
+    table <- summary(fit)$thresholds
+    expect_lt(max(abs(table$mean - exact[, "mean"]) / exact[, "sd"]), case$mean)
+    expect_close(table$sd / exact[, "sd"], 1, case$sd)
+    expect_lt(max(abs(as.matrix(table[c("lwr", "upr")]) - exact[, c("lwr", "upr")]) / exact[, "sd"]), case$limit)
+    # the slopes' means, the thresholds' and probabilities belong together
+    expect_equal(unname(thresholds(fit)), table$mean)
+    limits <- confint(fit, c("tempwarm", "1|2", "4|5"))
+    expect_equal(unname(limits[2:3, ]), unname(as.matrix(table[c(1, 4), c("lwr", "upr")])))
+    expect_equal(limits[1, ], confint(fit)[1, ])
+    expect_identical(rownames(confint(fit)), names(coef(fit)))
+    at <- fit$hyper$term == "cumulative"
+    expect_equal(fit$hyper$lwr[at], table$lwr)
+    expect_equal(fit$hyper$estimate[at], table$estimate)
+    expect_equal(unname(sqrt(diag(vcov(fit, full = TRUE)))[fit$hyper$name[at]]), table$sd)
+    shown <- capture.output(print(fit))
+    expect_match(shown, "Thresholds (posterior mean, sd and interval):", fixed = TRUE, all = FALSE)
+    skip_if_not_installed("generics")
+    rows <- generics::tidy(fit, conf.int = TRUE)
+    rows <- rows[rows$term %in% table$between, ]
+    expect_equal(rows[c("estimate", "std.error", "conf.low", "conf.high")], table[4:7], ignore_attr = TRUE)
+  }
+  draws <- as.matrix(fit, 4000, seed = 1)[, fit$hyper$name[at]]
+  expect_close(apply(draws, 2, sd) / table$sd, 1, 0.1)
+  expect_error(confint(fit, "5|6"), "fixed effects or thresholds, not \"5|6\"", fixed = TRUE,
+    class = "galvi_error_argument")
+})
+
+test_that("where the posterior is that at their estimates, thresholds are these", {
+  fit <- update(points_fit(), control = galvi_control(uncertainty = "factorised"))
+  table <- summary(fit)$thresholds
+  expect_true(all(is.na(table[c("mean", "sd", "lwr", "upr")])))
+  expect_identical(unname(thresholds(fit)), table$estimate)
+  expect_match(capture.output(print(fit)), "^Thresholds:$", all = FALSE)
+  held <- galvi(rating ~ temp, wine, cumulative(thresholds = fixed(c(-1, 1, 3, 5))), weights = n, verbose = FALSE)
+  expect_match(capture.output(print(held)), "Thresholds (fixed):", fixed = TRUE, all = FALSE)
+  expect_error(confint(held, "1|2"), "must name fixed effects, not", class = "galvi_error_argument")
+})
+
 # ---- what users see ----
 
 test_that("the discrimination has no intercept, and links without a bound refuse it", {
