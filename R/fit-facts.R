@@ -239,8 +239,10 @@ decoded_jointly <- function(V, fit) {
 
 #' A fit whose thresholds are those at which the printed columns are zero
 #'
-#' In the core thresholds belong to the means of the columns, which makes them independent of where x is zero. Moved by
-#' c = centre'beta, with the linear predictor beside them, they are what other packages print.
+#' In the core thresholds belong to the means of the columns, which makes them, and the linear predictor beside them,
+#' independent of where x is zero. Moved by c = centre'E(beta), both are what other packages print. That centre'beta of a
+#' state, a point or a draw is not c is part of the uncertainty of reported thresholds (threshold_shift()), not of the
+#' linear predictor's.
 #' @noRd
 with_thresholds_at_zero <- function(fit) {
   at <- fit$model$likelihood$hyper$thresholds
@@ -260,11 +262,8 @@ with_thresholds_at_zero <- function(fit) {
   }
   fit$posterior <- moved(fit$posterior)
   if (has_points(fit)) {
-    # at each point they are those at zero, and the linear predictor is that of the columns as they were typed
-    level <- drop(fixed_at_points(own) %*% coding$centre)
     learned <- fit$points$at %in% at
-    fit$points$hyper[, learned] <- fit$points$hyper[, learned] + level
-    fit$points$carried <- drop(coding$centre %*% coding$A)
+    fit$points$hyper[, learned] <- fit$points$hyper[, learned] + move
   }
   if (!is.null(fit$factorised)) fit$factorised$mean <- raised(fit$factorised$mean)
   fit$states <- if (!is.null(fit$states)) lapply(fit$states, function(state) {
@@ -272,7 +271,6 @@ with_thresholds_at_zero <- function(fit) {
     state
   })
   fit$model$offset <- raised(fit$model$offset)
-  if (has_points(fit)) fit$posterior[c("mean", "variance")] <- point_moments(fitted_points_of(fit))
   fit$model$hyper$value[at] <- fit$model$hyper$value[at] + move
   # the others are distances from the one before
   first <- match(at[1L], fit$hyper_posterior$at)
@@ -282,7 +280,6 @@ with_thresholds_at_zero <- function(fit) {
   }
   shown <- match(fit$model$hyper$name[at], fit$hyper$name)
   fit$hyper$estimate[shown] <- fit$hyper$estimate[shown] + move
-  fit$hyper[shown, c("lwr", "upr")] <- hyper_limits(fit, c(0.025, 0.975))[at, ]
   fit
 }
 
@@ -293,19 +290,24 @@ learned_thresholds <- function(fit) {
   at[fit$model$hyper$learned[at]]
 }
 
-#' Does q have thresholds at the means of the columns, where users see those at zero?
+#' Have thresholds been moved?
 #' @noRd
-shifts_thresholds <- function(fit) !is.null(fit$design$level) && !has_points(fit)
+shifts_thresholds <- function(fit) !is.null(fit$design$level)
 
-#' What moves thresholds from the means of the columns to zero, centre'beta, over that of the posterior mean, at each
-#' state: list(mean, variance)
+#' centre'beta - c for coefficients in rows
+#' @noRd
+threshold_shift <- function(fit, beta) {
+  centre <- fixed_spec(fit$design$specs)$coding$centre
+  drop(beta[, seq_along(centre), drop = FALSE] %*% centre) - fit$design$level
+}
+
+#' The same for the coefficients of each state: list(mean, variance)
 #' @noRd
 threshold_shifts <- function(fit) {
-  own <- predictor_view(fit, 1L)
-  centre <- fixed_spec(own$design$specs)$coding$centre
-  each <- by_state(own, fixed_coefficients)
+  each <- by_state(predictor_view(fit, 1L), fixed_coefficients)
+  centre <- fixed_spec(fit$design$specs)$coding$centre
   list(
-    mean = vapply(each, function(beta) sum(centre * beta$mean[, 1L]), 0) - fit$design$level,
+    mean = vapply(each, function(beta) threshold_shift(fit, t(beta$mean)), 0),
     variance = vapply(each, function(beta) max(0, drop(centre %*% beta$covariance[[1L]] %*% centre)), 0)
   )
 }

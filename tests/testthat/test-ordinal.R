@@ -203,6 +203,50 @@ test_that("where the posterior is that at their estimates, thresholds are these"
   expect_error(confint(held, "1|2"), "must name fixed effects, not", class = "galvi_error_argument")
 })
 
+# ---- the linear predictor ----
+
+test_that("the link is as uncertain as its distance from the average row, whatever is the reference or the origin", {
+  skip_if_not_installed("ordinal")
+  one_of_each <- function(d) d[!duplicated(d[c("temp", "contact")]), ]
+  d <- transform(ordinal::wine, temp = factor(temp, ordered = FALSE), z = seq_along(temp) / 10)
+  for (formula in list(rating ~ temp + contact + z, rating ~ temp + contact + z + (1 | judge))) {
+    of <- function(d, full = FALSE) {
+      fit <- galvi(formula, d, cumulative(), verbose = FALSE)
+      list(fit = fit, link = predict(fit, one_of_each(d), type = "link", se.fit = TRUE, re_formula = NA),
+        prob = predict(fit, one_of_each(d), type = "prob", se.fit = TRUE, re_formula = NA))
+    }
+    first <- of(d)
+    fit <- first$fit
+    # weighted points, and states where there are groups
+    expect_identical(has_points(fit), !any(grepl("judge", deparse(formula))))
+    X <- model.matrix(~ temp + contact + z, one_of_each(d))[, -1]
+    away <- X - rep(colMeans(model.matrix(~ temp + contact + z, d)[, -1]), each = nrow(X))
+    expect_equal(unname(first$link$fit), drop(unname(X %*% coef(fit))), tolerance = 1e-10)
+    expect_equal(unname(first$link$se.fit), unname(sqrt(rowSums((away %*% vcov(fit)) * away))), tolerance = 1e-8)
+    moved <- of(transform(d, temp = relevel(temp, "warm"), z = z + 2000))
+    expect_equal(moved$link$se.fit, first$link$se.fit, tolerance = 1e-5)
+    expect_equal(moved$prob, first$prob, tolerance = 1e-5)
+    # probabilities belong to these thresholds
+    draws <- as.matrix(fit, 4000, seed = 1)
+    at <- cbind(X %*% t(draws[, names(coef(fit))]))
+    below <- plogis(rep(draws[, "cumulative.1|2"], each = nrow(X)) - at)
+    expect_lt(max(abs(rowMeans(below) - first$prob$fit[, 1]) / first$prob$se.fit[, 1]), 0.1)
+    expect_equal(unname(apply(below, 1, sd)), unname(first$prob$se.fit[, 1]), tolerance = 0.1)
+    skip_if_not_installed("rstantools")
+    eta <- rstantools::posterior_linpred(fit, newdata = one_of_each(d), re_formula = NA, ndraws = 4000, seed = 1)
+    expect_equal(unname(apply(eta, 2, sd)), unname(first$link$se.fit), tolerance = 0.05)
+    skip_if_not_installed("emmeans")
+    means <- as.data.frame(emmeans::emmeans(fit, ~ temp + contact, data = d, at = list(z = 3)))
+    asked <- predict(fit, transform(means, z = 3), type = "link", se.fit = TRUE, re_formula = NA)
+    expect_equal(means$emmean, unname(asked$fit), tolerance = 1e-8)
+    expect_equal(means$SE, unname(asked$se.fit), tolerance = 1e-8)
+    contrast <- as.data.frame(pairs(emmeans::emmeans(fit, ~temp, data = d)))
+    expect_equal(contrast$SE, sqrt(vcov(fit)["tempwarm", "tempwarm"]), tolerance = 1e-8)
+    own <- emmeans::emmeans(fit, ~temp, data = d, vcov. = 4 * vcov(fit))
+    expect_equal(as.data.frame(pairs(own))$SE, 2 * contrast$SE, tolerance = 1e-8)
+  }
+})
+
 # ---- what users see ----
 
 test_that("the discrimination has no intercept, and links without a bound refuse it", {
