@@ -168,6 +168,8 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, component = N
       ))
     }
   }
+  basis$V <- V
+  basis <- from_centre(basis, view)
   link <- view$family$link
   misc <- if (link == "identity" || is_volatility(object)) list() else {
     kind <- if (link == "log") "rate" else "prob"
@@ -180,9 +182,20 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, component = N
   }
   if (is_censored(object) || inherits(object, "galvi_cox")) misc$postGridHook <- without_surv
   list(
-    X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = V, dffun = function(k, dfargs) Inf,
+    X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = basis$V, dffun = function(k, dfargs) Inf,
     dfargs = list(), misc = misc
   )
+}
+
+#' As predict() has it, eta beside thresholds is as uncertain as its distance from that at the means of the columns
+#' @param basis From population_posterior().
+#' @noRd
+from_centre <- function(basis, view) {
+  if (!shifts_thresholds(view)) return(basis)
+  centre <- fixed_spec(view$design$specs)$coding$centre
+  own <- seq_along(centre)
+  basis$X[, own] <- basis$X[, own] - rep(centre, each = nrow(basis$X))
+  list(X = cbind(basis$X, 1), mean = c(basis$mean, view$design$level), V = rbind(cbind(basis$V, 0), 0))
 }
 
 # emmeans() takes Surv() on the left side for a transformation of the response, beside the link or instead of it.

@@ -10,8 +10,9 @@
 #'   linear predictor, or glmmTMB's `component`: `"cond"`, `"zi"` (also of `hurdle()`) or `"disp"`, the predictor of
 #'   `sigma`, `shape` or `phi`. Results are for the population: random effects (`(1 | g)`, `iid()`) are excluded,
 #'   `gp()` terms and fields are evaluated at the values of the reference grid. For ordered responses the means are on
-#'   the latent scale, where only differences have a meaning. Constants in a formula, such as `k` in
-#'   `ns(x, knots = k)`, are named by `params = "k"`.
+#'   the latent scale, where only differences have a meaning: means and standard errors are those of
+#'   `predict(type = "link")` (see [galvi_family()]), where those of `clm()` are differences to the average threshold.
+#'   Constants in a formula, such as `k` in `ns(x, knots = k)`, are named by `params = "k"`.
 #' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` versions and plots, from `ndraws =
 #'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"`, and `re_formula` is as
 #'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws` and `re_formula`, but they are

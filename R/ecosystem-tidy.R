@@ -29,7 +29,8 @@
 #'   * `"ran_pars"`: standard deviations and correlations of random effects are named as in broom.mixed:
 #'     `sd__(Intercept)`, `cor__(Intercept).x`, and `sd__Observation` of the group `Residual` for the residual standard
 #'     deviation. Other parameters have their name and value in `fit$hyper`, so that a variance is a variance.
-#'     `std.error` is NA; for intervals see [galvi-fit].
+#'     `std.error` is NA; for intervals see [galvi-fit]. Thresholds of an ordinal response have their posterior mean and
+#'     standard deviation, where `summary()` has them.
 #'   * `"ran_vals"`: posterior mean and standard deviation. Unlike the conditional standard deviations of lme4, the
 #'     latter include the uncertainty of the fixed effects.
 #'
@@ -163,6 +164,14 @@ tidy_hyper <- function(fit, level) {
   own <- paste0(".", hyper$parameter)
   owner <- ifelse(endsWith(hyper$name, own), substr(hyper$name, 1L, nchar(hyper$name) - nchar(own)), hyper$term)
   as_sd <- function(x) ifelse(residual, sqrt(pmax(x, 0)), x)
+  estimate <- as_sd(hyper$estimate)
+  sd <- rep(NA_real_, length(estimate))
+  moments <- threshold_moments(fit)
+  if (!is.null(moments)) {
+    at <- match(fit$model$hyper$name[learned_thresholds(fit)], hyper$name)
+    estimate[at] <- moments$mean
+    sd[at] <- moments$sd
+  }
   rbind(
     if (length(groups)) tidy_rows(
       "ran_pars", ifelse(is.na(groups$var2), paste0("sd__", groups$var1), ifelse(groups$var2 == "cor",
@@ -171,7 +180,7 @@ tidy_hyper <- function(fit, level) {
       component = component_of(fit, groups$var1)
     ),
     tidy_rows(
-      "ran_pars", ifelse(residual, "sd__Observation", hyper$parameter), as_sd(hyper$estimate), NA_real_, level,
+      "ran_pars", ifelse(residual, "sd__Observation", hyper$parameter), estimate, sd, level,
       cbind(as_sd(hyper$lwr), as_sd(hyper$upr)), group = ifelse(residual, "Residual", owner),
       component = c("cond", names(fit$design$others))[predictor_of_name(fit, hyper$name, parameter_prefix)]
     )

@@ -126,6 +126,14 @@
 #' With `thresholds = fixed(...)` the model has an intercept. Thresholds are named by the levels they separate, such as
 #' `cumulative.low|medium`. Only those of `cumulative` are in order. Posterior standard deviations of the coefficients
 #' include the uncertainty of the thresholds (see [coef()][coef.galvi]), except in models with [gp()] terms or fields.
+#' Where it is one of both together, `summary()` has the posterior mean, standard deviation and interval of thresholds.
+#'
+#' Learned thresholds are those where all predictors are zero, and so is the mean of eta there, as in `clm()` and
+#' `MASS::polr()`. The data determine where eta is among the thresholds, so only differences of eta have a meaning of
+#' their own. The standard deviation of eta, in `predict(type = "link")`, `posterior_linpred()`, `emmeans()` and plots,
+#' is that of its distance from eta at the means of the columns. It is not zero at reference levels, and does not depend
+#' on which levels these are or where x is zero. With draws of thresholds (`as_draws()`) use the coefficients of the same
+#' draws; probabilities by `predict()` include the uncertainty of both.
 #'
 #' `list(y ~ x, disc ~ z)` models the discrimination: exp(disc) multiplies `threshold_k - eta`, so that it is the inverse
 #' of the standard deviation of the latent response, with the logit and probit links. It has no intercept, as the

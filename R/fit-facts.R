@@ -52,11 +52,13 @@ has_ordered_classes <- function(fit) is_ordinal(fit) || !is.null(fit$design$stag
 #' @noRd
 is_volatility <- function(fit) family_type(fit$family)$volatility
 
-#' Thresholds between the levels of an ordinal response, named like `low|medium`; NULL for other families
+#' Thresholds between the levels of an ordinal response, named like `low|medium`: posterior means, or estimates where
+#' the posterior is that at them; NULL for other families
 #' @noRd
 thresholds <- function(fit) {
   if (!is_ordinal(fit)) return(NULL)
-  stats::setNames(family_parameter(fit, "thresholds"), threshold_names(response_levels(fit)))
+  value <- or_else(threshold_moments(fit)$mean, family_parameter(fit, "thresholds"))
+  stats::setNames(value, threshold_names(response_levels(fit)))
 }
 
 #' Names of the K latents: the classes for multi-class families, NULL for K = 1
@@ -244,8 +246,10 @@ decoded_jointly <- function(V, fit) {
 
 #' A fit whose thresholds are those at which the printed columns are zero
 #'
-#' In the core thresholds belong to the means of the columns, which makes them independent of where x is zero. Moved by
-#' c = centre'beta, with the linear predictor beside them, they are what other packages print.
+#' In the core thresholds belong to the means of the columns, which makes them, and the linear predictor beside them,
+#' independent of where x is zero. Moved by c = centre'E(beta), both are what other packages print. That centre'beta of a
+#' state, a point or a draw is not c is part of the uncertainty of reported thresholds (threshold_shift()), not of the
+#' linear predictor's.
 #' @noRd
 with_thresholds_at_zero <- function(fit) {
   at <- fit$model$likelihood$hyper$thresholds
@@ -265,11 +269,8 @@ with_thresholds_at_zero <- function(fit) {
   }
   fit$posterior <- moved(fit$posterior)
   if (has_points(fit)) {
-    # at each point they are those at zero, and the linear predictor is that of the columns as they were typed
-    level <- drop(fixed_at_points(own) %*% coding$centre)
     learned <- fit$points$at %in% at
-    fit$points$hyper[, learned] <- fit$points$hyper[, learned] + level
-    fit$points$carried <- drop(coding$centre %*% coding$A)
+    fit$points$hyper[, learned] <- fit$points$hyper[, learned] + move
   }
   if (!is.null(fit$factorised)) fit$factorised$mean <- raised(fit$factorised$mean)
   fit$states <- if (!is.null(fit$states)) lapply(fit$states, function(state) {
@@ -277,29 +278,85 @@ with_thresholds_at_zero <- function(fit) {
     state
   })
   fit$model$offset <- raised(fit$model$offset)
-  if (has_points(fit)) fit$posterior[c("mean", "variance")] <- point_moments(fitted_points_of(fit))
   fit$model$hyper$value[at] <- fit$model$hyper$value[at] + move
-  shown <- match(fit$model$hyper$name[at], fit$hyper$name)
-  # where x is zero they are as uncertain as the coefficients make them there
-  known <- fit$hyper[shown, c("estimate", "lwr", "upr")]
-  added <- stats::qnorm(0.975) * threshold_sd(fit)
-  reach <- function(to) sign(to - known$estimate) * sqrt((to - known$estimate)^2 + added^2)
-  fit$hyper$estimate[shown] <- known$estimate + move
-  fit$hyper$lwr[shown] <- known$estimate + move + reach(known$lwr)
-  fit$hyper$upr[shown] <- known$estimate + move + reach(known$upr)
-  if (has_points(fit)) fit$hyper[shown, c("lwr", "upr")] <- hyper_limits(fit, c(0.025, 0.975))[at, ]
   # the others are distances from the one before
   first <- match(at[1L], fit$hyper_posterior$at)
   if (!is.na(first)) {
     parts <- c("value", "estimate", "lower", "upper")
     fit$hyper_posterior[parts] <- lapply(fit$hyper_posterior[parts], function(x) replace(x, first, x[first] + move))
   }
+  shown <- match(fit$model$hyper$name[at], fit$hyper$name)
+  fit$hyper$estimate[shown] <- fit$hyper$estimate[shown] + move
   fit
 }
 
-#' What the coefficients add to the standard deviation of thresholds at x = 0
+#' Positions of learned thresholds among the hyperparameters; none for other fits
 #' @noRd
-threshold_sd <- function(fit) {
+learned_thresholds <- function(fit) {
+  at <- fit$model$likelihood$hyper$thresholds
+  at[fit$model$hyper$learned[at]]
+}
+
+#' Have thresholds been moved?
+#' @noRd
+shifts_thresholds <- function(fit) !is.null(fit$design$level)
+
+#' centre'beta - c for coefficients in rows
+#' @noRd
+threshold_shift <- function(fit, beta) {
   centre <- fixed_spec(fit$design$specs)$coding$centre
-  sqrt(max(0, drop(centre %*% fixed_coefficients(predictor_view(fit, 1L))$covariance[[1L]] %*% centre)))
+  drop(beta[, seq_along(centre), drop = FALSE] %*% centre) - fit$design$level
+}
+
+#' The same for the coefficients of each state: list(mean, variance)
+#' @noRd
+threshold_shifts <- function(fit) {
+  each <- by_state(predictor_view(fit, 1L), fixed_coefficients)
+  centre <- fixed_spec(fit$design$specs)$coding$centre
+  list(
+    mean = vapply(each, function(beta) threshold_shift(fit, t(beta$mean)), 0),
+    variance = vapply(each, function(beta) max(0, drop(centre %*% beta$covariance[[1L]] %*% centre)), 0)
+  )
+}
+
+#' Moments of the thresholds of an ordinal response over the states: at x = 0, and at the means of the columns
+#' @return list(mean, sd, mean_centred, sd_centred), an element for each threshold.
+#' @noRd
+state_thresholds <- function(fit) {
+  at <- fit$model$likelihood$hyper$thresholds
+  weight <- state_weights(fit)
+  centred <- do.call(rbind, lapply(fit_states(fit), function(state) state$posterior$hyper[at]))
+  shift <- if (shifts_thresholds(fit)) threshold_shifts(fit) else list(mean = 0, variance = 0)
+  moments <- function(x, variance) {
+    own <- weighted_moments(x, weight)
+    list(mean = own$mean, sd = sqrt(pmax(diag(own$covariance), 0) + sum(weight * variance)))
+  }
+  c(
+    moments(centred + shift$mean, shift$variance),
+    stats::setNames(moments(centred, 0), c("mean_centred", "sd_centred"))
+  )
+}
+
+#' Posterior means and standard deviations of thresholds: list(mean, sd); NULL where the posterior is that at their
+#' estimates
+#' @noRd
+threshold_moments <- function(fit) {
+  at <- learned_thresholds(fit)
+  if (!length(at)) return(NULL)
+  if (!has_points(fit)) return(if (!is.null(fit$states)) state_thresholds(fit)[c("mean", "sd")])
+  own <- weighted_moments(hyper_at_points(fit)[, at, drop = FALSE], fit$points$weight)
+  list(mean = own$mean, sd = sqrt(diag(own$covariance)))
+}
+
+#' Quantiles of thresholds at x = 0, from those at the means of the columns: thresholds x length(probs)
+#' @noRd
+shifted_limits <- function(fit, limits, probs) {
+  if (is.null(fit$states)) {
+    # independent of the coefficients, as far as is known
+    mode <- fit$posterior$hyper[fit$model$likelihood$hyper$thresholds]
+    added <- outer(rep(threshold_shifts(fit)$variance, length(mode)), stats::qnorm(probs)^2)
+    return(mode + sign(limits - mode) * sqrt((limits - mode)^2 + added))
+  }
+  moments <- state_thresholds(fit)
+  moments$mean + (limits - moments$mean_centred) * ifelse(moments$sd_centred > 0, moments$sd / moments$sd_centred, 1)
 }

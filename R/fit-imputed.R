@@ -97,7 +97,7 @@ mixture_of_fits <- function(call, fits) {
         do.call(rbind, lapply(moved, function(fit) fit$points$coefficients[[k]]))
       }),
       hyper = do.call(rbind, lapply(moved, function(fit) fit$points$hyper)), at = first$points$at,
-      weight = unlist(lapply(moved, function(fit) fit$points$weight)) / length(fits), carried = first$points$carried
+      weight = unlist(lapply(moved, function(fit) fit$points$weight)) / length(fits)
     )
   }
   out["factorised"] <- NULL
@@ -173,7 +173,13 @@ in_first_coding <- function(first, fit) {
     from <- fixed_spec(own)$coding$A
     if (is.null(to)) from else solve(to, or_else(from, diag(nrow(to))))
   })
+  # thresholds at x = 0 are the same, which those of the first are moved from
+  at <- if (shifts_thresholds(fit)) fit$model$likelihood$hyper$thresholds
+  moved <- function(beta) threshold_shift(fit, beta) - threshold_shift(first, beta)
   fit <- with_states(fit, function(view) {
+    if (length(at)) {
+      view$posterior$hyper[at] <- view$posterior$hyper[at] + moved(t(fixed_coefficients(predictor_view(view, 1L))$mean))
+    }
     view$posterior$coefficients <- lapply(view$posterior$coefficients, function(block) {
       if (block$label != fixed_label) return(block)
       for (i in seq_along(block$latents)) {
@@ -188,6 +194,8 @@ in_first_coding <- function(first, fit) {
     view
   })
   if (has_points(fit)) {
+    learned <- fit$points$at %in% at
+    if (any(learned)) fit$points$hyper[, learned] <- fit$points$hyper[, learned] + moved(fixed_at_points(fit))
     fit$points$coefficients <- Map(function(u, T, k) {
       at <- fixed_columns(fit, k)
       if (!is.null(T) && length(at)) u[, at] <- tcrossprod(u[, at, drop = FALSE], T)

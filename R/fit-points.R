@@ -2,9 +2,7 @@
 # * `coefficients`: for each linear predictor a matrix, points x coefficients of all its terms, term after term, coded
 #   columns before nodes;
 # * `hyper`: points x learned hyperparameters, as the table has them; `at`: their positions in it;
-# * `weight`: of the points, of sum one;
-# * `carried`: NULL, or what coded columns of fixed effects lack of the columns as they were typed, where thresholds are
-#   those at zero (with_thresholds_at_zero());
+# * `weight`: of the points, of sum one.
 # `fit$posterior` has the points' moments. A linear predictor, a parameter or a response is a number at each point, so
 # that questions about them are weighted sums and quantiles.
 
@@ -101,7 +99,6 @@ variance_by_square <- function(square, mean) ifelse(is.infinite(square), Inf, pm
 #' @param term NULL, or the number of the only term that counts.
 #' @noRd
 points_at <- function(fit, rows, n, offset = matrix(0, n, n_latents(fit)), term = NULL) {
-  if (!is.null(fit$points$carried) && is.null(term)) offset <- offset - offset_moved(fit$design, n)
   own <- lapply(seq_len(n_latents(fit)), function(k) {
     plain_rows(fit, rows[[predictor_of(fit$model, k)$design]], k, n, term)
   })
@@ -137,9 +134,6 @@ plain_rows <- function(fit, rows, k, n, only = NULL) {
     before <- sum(counts[seq_len(t - 1L)])
     if (is.null(row$node)) {
       W[, before + seq_len(counts[t])] <- row$W
-      if (k == 1L && !is.null(fit$points$carried) && identical(specs[[t]]$type, fixed_label)) {
-        W[, before + seq_len(counts[t])] <- row$W + rep(fit$points$carried, each = n)
-      }
       next
     }
     node <- as.matrix(row$node)
@@ -344,7 +338,13 @@ fixed_at_points <- function(fit) {
 
 #' All hyperparameters as users see them: points x H
 #' @noRd
-hyper_at_points <- function(fit) reported_hyper(fit$model, point_hyper(fit))
+hyper_at_points <- function(fit) {
+  hyper <- reported_hyper(fit$model, point_hyper(fit))
+  if (!shifts_thresholds(fit)) return(hyper)
+  at <- fit$model$likelihood$hyper$thresholds
+  hyper[, at] <- hyper[, at] + threshold_shift(fit, fixed_at_points(fit))
+  hyper
+}
 
 #' Quantiles of all hyperparameters as users see them: H x length(probs), NA where nothing is known
 #'
@@ -357,6 +357,10 @@ hyper_limits <- function(fit, probs) {
     out <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, probs)
     at_bound <- which(!in_array(fit$model$hyper))[fit$hyper$status == "at bound"]
     if (is.null(fit$states)) out[at_bound, ] <- NA_real_
+    if (shifts_thresholds(fit)) {
+      moved <- fit$model$likelihood$hyper$thresholds
+      out[moved, ] <- shifted_limits(fit, out[moved, , drop = FALSE], probs)
+    }
     return(out)
   }
   at <- fit$points$at

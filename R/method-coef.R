@@ -33,14 +33,14 @@
 #' @param complete Accepted for compatibility with [stats::coef()] and [stats::vcov()]; no coefficient is ever missing.
 #' @param full For `vcov()`: if TRUE, learned hyperparameters are included, on the scale of their search (such as the
 #'   logarithm of a variance), after the coefficients; NA where their uncertainty is not known.
-#' @param parm Names or positions of coefficients; all by default.
+#' @param parm Names or positions of coefficients, all by default; names of learned thresholds too, such as `low|medium`.
 #' @param level Probability of the credible interval, between 0 and 1.
 #' @param ... Must be empty.
 #' @return
 #' * `coef()`, `fixef()`: a named vector with an element per column of the fixed effects, of length 0 if there are none;
 #'   for several classes a matrix, classes x columns.
 #' * `vcov()`: a square matrix; for several classes its names are `class:column`.
-#' * `confint()`: a matrix with a row per coefficient and two columns of limits.
+#' * `confint()`: a matrix with a row per coefficient, or element of `parm`, and two columns of limits.
 #' * `ranef()`: a list with a data frame per term, named by the grouping factor for [iid()] and [random-slopes] and by
 #'   the term otherwise. If several terms have the same grouping factor, or the term belongs to another linear
 #'   predictor, its name is the term too. Columns are `mean` and `sd` (for several effects or classes, a pair of columns
@@ -190,24 +190,33 @@ coefficient_means <- function(fit) {
 confint.galvi <- function(object, parm, level = 0.95, ...) {
   refuse_dots(list(...), confint.galvi, "confint()")
   level <- check_level(level)
-  V <- vcov.galvi(object)
-  mean <- coefficient_means(object)
-  names(mean) <- rownames(V)
-  if (missing(parm)) parm <- names(mean)
+  own <- rownames(vcov.galvi(object))
+  thresholds <- threshold_limits(object, level)
+  known <- c(own, rownames(thresholds))
+  if (missing(parm)) parm <- own
   chosen <- parm
-  if (is.numeric(parm)) parm <- names(mean)[parm]
-  unknown <- as.character(chosen)[!parm %in% names(mean)]
+  if (is.numeric(parm)) parm <- own[parm]
+  unknown <- as.character(chosen)[!parm %in% known]
   if (length(unknown)) {
     stop_galvi("argument", paste0(
-      "`parm` must name fixed effects, not ", quote_names(unknown, "\""), "; this fit has ",
-      if (length(mean)) quote_names(names(mean), "\"", 30L) else "none", "."
+      "`parm` must name fixed effects", if (length(thresholds)) " or thresholds", ", not ",
+      quote_names(unknown, "\""), "; this fit has ", if (length(known)) quote_names(known, "\"", 30L) else "none", "."
     ))
   }
-  at <- match(parm, names(mean))
-  limits <- coefficient_limits(object, level)[at, , drop = FALSE]
-  dimnames(limits) <- list(parm, paste(format(100 * tails(level), trim = TRUE, digits = 3), "%"))
+  limits <- rbind(coefficient_limits(object, level), thresholds)[match(parm, known), , drop = FALSE]
+  dimnames(limits) <- list(parm, limit_names(level))
   limits
 }
+
+#' Limits of the learned thresholds of an ordinal response, named like `low|medium`; NULL for other fits
+#' @noRd
+threshold_limits <- function(fit, level) {
+  at <- learned_thresholds(fit)
+  if (length(at)) `rownames<-`(hyper_limits(fit, tails(level))[at, , drop = FALSE], names(thresholds(fit)))
+}
+
+# 2.5 %
+limit_names <- function(level) paste(format(100 * tails(level), trim = TRUE, digits = 3), "%")
 
 #' Quantiles of the coefficients' mixture of normals, in the order of vcov(): q x 2
 #' @noRd
@@ -292,6 +301,12 @@ full_covariance <- function(fit) {
       own[seq_len(q), seq_len(q)] <- vcov.galvi(view)
       own
     }), state_weights(fit))
+    if (!shifts_thresholds(fit)) return(V)
+    # at x = 0 they move with the coefficients
+    centre <- fixed_spec(fit$design$specs)$coding$centre
+    moved <- diag(nrow(V))
+    moved[q + match(learned_thresholds(fit), learned), seq_along(centre)] <- rep(centre, each = length(thresholds(fit)))
+    V[] <- moved %*% V %*% t(moved)
     return(V)
   }
   V[seq_len(q), seq_len(q)] <- vcov.galvi(fit)

@@ -180,12 +180,9 @@ draw_parameters <- function(x, ndraws, names) {
     noise <- matrix(stats::rnorm(ncol(root) * length(at)), ncol(root), length(at))
     coefficients[at, ] <- t(coefficient_means(view) + root %*% noise)
   }
-  # thresholds were moved by the mean of centre'beta (R/term-fixed-coding.R): in a draw it is that draw's
-  coding <- fixed_spec(x$design$specs)$coding
-  if (!is.null(x$design$level) && !has_points(x)) {
+  if (shifts_thresholds(x)) {
     at <- x$model$likelihood$hyper$thresholds
-    own <- coefficients[, seq_along(coding$centre), drop = FALSE]
-    plan$hyper[, at] <- plan$hyper[, at] + drop(own %*% coding$centre) - x$design$level
+    plan$hyper[, at] <- plan$hyper[, at] + threshold_shift(x, coefficients)
   }
   hyper <- reported_hyper(x$model, plan$hyper)
   colnames(hyper) <- x$model$hyper$name

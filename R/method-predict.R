@@ -9,7 +9,8 @@
 #' * `"response"` (the default): the mean of a new response, E\[y\]; for a binary response its probability. For
 #'   [categorical()], [stick_breaking()] and [cumulative()] the same as `"prob"`. For [stochastic_volatility()] the
 #'   standard deviation of y, whose mean is zero.
-#' * `"link"`: the linear predictor eta, including offsets.
+#' * `"link"`: the linear predictor eta, including offsets. For its zero and its standard deviation in models of ordered
+#'   classes see [galvi_family()].
 #' * `"class"`: the most probable class, a factor with the levels of the response, ordered if these are.
 #' * `"prob"`: class probabilities, a column per level (`"0"` and `"1"` for a numeric binary response).
 #' * `"terms"`: the contribution of each term to eta, a column per term, as in [predict.glm()]. If the model has an

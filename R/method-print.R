@@ -19,7 +19,10 @@
 #' * `call`, `family`, `nobs`;
 #' * `coefficients`: a matrix of the fixed effects with columns `mean`, `sd` (posterior standard deviation) and the
 #'   limits of a credible interval, or NULL;
-#' * `thresholds`: those of an ordinal response, a data frame, or NULL;
+#' * `thresholds`: those of an ordinal response, a data frame with `between` (their names), `estimate` and `status` (as
+#'   in `hyper`), and `mean`, `sd` (of the posterior) and the limits `lwr` and `upr`, which are NA where the posterior is
+#'   that at their estimates; or NULL;
+#' * `level`: as given;
 #' * `hyper`: the data frame `fit$hyper` with limits `lwr`, `upr` at `level` and a column `sqrt_variance`: the square
 #'   root of variance parameters, that is the standard deviation of the effects or of the noise, not the uncertainty of
 #'   the estimate;
@@ -70,7 +73,7 @@ print_model <- function(x, digits) {
   cat("\nFixed effects", what, "\n", sep = "")
   if (!is.null(x$coefficients)) print_coefficients(x$coefficients, x$notes, digits)
   print_factors(x$factors, digits)
-  print_thresholds(x$thresholds, digits)
+  print_thresholds(x$thresholds, x$level, digits)
   print_random(x$varcorr, digits)
   print_smooths(x$smooths, digits)
   print_shared(x$shared, digits)
@@ -189,20 +192,31 @@ with_roots <- function(hyper) {
 #' @noRd
 without_prior_sds <- function(hyper) hyper[!(hyper$parameter == "sd" & hyper$status == "fixed"), ]
 
-#' The thresholds of an ordinal response: a data frame with columns between, estimate, status; else NULL
+#' The thresholds of an ordinal response: a data frame with columns between, estimate, status, mean, sd, lwr, upr; else
+#' NULL
 #' @noRd
-threshold_table <- function(fit) {
-  estimate <- thresholds(fit)
-  if (is.null(estimate)) return(NULL)
+threshold_table <- function(fit, level) {
+  value <- thresholds(fit)
+  if (is.null(value)) return(NULL)
   at <- fit$model$likelihood$hyper$thresholds
   status <- fit$hyper$status[match(fit$model$hyper$name[at], fit$hyper$name)]
-  data.frame(between = names(estimate), estimate = unname(estimate), status = status)
+  moments <- threshold_moments(fit)
+  limits <- if (!is.null(moments)) threshold_limits(fit, level)
+  column <- function(x) unname(or_else(x, rep(NA_real_, length(at))))
+  data.frame(
+    between = names(value), estimate = family_parameter(fit, "thresholds"), status = status,
+    mean = column(moments$mean), sd = column(moments$sd), lwr = column(limits[, 1L]), upr = column(limits[, 2L])
+  )
 }
 
-print_thresholds <- function(table, digits) {
+print_thresholds <- function(table, level, digits) {
   if (is.null(table)) return(invisible())
-  cat("\nThresholds", if (all(table$status == "fixed")) " (fixed)", ":\n", sep = "")
-  print(stats::setNames(table$estimate, table$between), digits = digits)
+  known <- !anyNA(table$sd)
+  cat("\nThresholds", if (known) " (posterior mean, sd and interval)" else if (all(table$status == "fixed")) " (fixed)",
+    ":\n", sep = "")
+  if (!known) return(print(stats::setNames(table$estimate, table$between), digits = digits))
+  print(matrix(unlist(table[c("mean", "sd", "lwr", "upr")]), nrow(table),
+    dimnames = list(table$between, c("mean", "sd", limit_names(level)))), digits = digits)
 }
 
 #' Which hyperparameters are those of random effects?
@@ -267,7 +281,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       family = family_label(object),
       nobs = nobs.galvi(object), events = count_events(object), left_out = left_out(object),
       method = object$method, expectation = object$expectation, backend = object$backend,
-      coefficients = coefficients, thresholds = threshold_table(object),
+      coefficients = coefficients, thresholds = threshold_table(object, level), level = level,
       hyper = with_roots(hyper), missing_limits = missing_limits(object),
       random = of_random_effects(object) | is_loading(object$hyper),
       varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),

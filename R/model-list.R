@@ -245,7 +245,7 @@ with_nodes <- function(model, nodes) {
 n_latents <- function(fit) ncol(with_format(fit)$model$offset)
 
 # What is kept in a fit, as a number: one more whenever methods cannot read what earlier versions saved.
-fit_format <- 1L
+fit_format <- 2L
 
 #' The fit, if this version can read it. Nearly every method asks for n_latents(), n_predictors() or training_target(),
 #' and so comes here.

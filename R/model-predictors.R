@@ -214,7 +214,6 @@ predictor_view <- function(fit, k) {
     view$family <- new_family(view$parameter, fit$design$others[[k - 1L]]$link)
     # thresholds belong to the predictor of the response
     view$design["level"] <- list(NULL)
-    if (!is.null(view$points)) view$points["carried"] <- list(NULL)
   }
   view$design$others <- list()
   view$design$response["latents"] <- list(NULL)

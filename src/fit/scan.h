@@ -19,7 +19,7 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
 /// Where another search starts: where neighbours along the one input of a process have correlated scores dE/dm, so that the
 /// search has ended at a process which takes faster changes for noise. Its lengthscale there is as short as the data can
 /// tell, its other hyperparameters are those of `first`, and a gaussian's noise is less by what neighbours share. Empty
-/// where scores say nothing of the kind.
+/// where no process has such scores.
 /// @param table At what the search has found, with the posterior q.
 std::optional<Vector> start_of_faster_process(const LatentGaussianModel& model, const HyperTable& table,
                                               const Posterior& q, const Vector& first);

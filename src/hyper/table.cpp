@@ -112,7 +112,7 @@ HyperTable::HyperTable(std::vector<Hyperparameter> rows) : rows_(std::move(rows)
           "numbers in order or of one matrix must follow one another and be learned or held together");
     if (!rows_[h].learned) continue;
     if (!(rows_[h].lower <= rows_[h].upper))
-      throw std::invalid_argument("a hyperparameter's upper bound is below its lower one");
+      throw std::invalid_argument("the upper bound of a hyperparameter is below its lower one");
     learned_.push_back(h);
   }
   for_matrices(transforms_, [&](Index, Index count) {

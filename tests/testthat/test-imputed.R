@@ -71,6 +71,21 @@ test_that("predictions are those of the mixture", {
   }
 })
 
+test_that("thresholds are the mixture's, wherever each set has its means", {
+  # the second and third sets are far from the first
+  sets <- Map(function(d, by) transform(d, x = x + by), imputed_data(), c(0, 3, -3))
+  for (formula in list(o ~ x + f, o ~ x + (1 | g))) {
+    fit <- fit_sets(formula, sets = sets, family = cumulative())
+    own <- lapply(fit$fits, function(part) summary(part)$thresholds)
+    table <- summary(fit)$thresholds
+    expect_close(table$mean, rowMeans(vapply(own, `[[`, c(0, 0), "mean")), 1e-6)
+    variance <- rowMeans(vapply(own, function(x) x$sd^2 + x$mean^2, c(0, 0))) - table$mean^2
+    expect_close(table$sd^2 / variance, 1, 1e-6)
+    # eta has the mean x'beta in each of them
+    expect_close(predict(fit, data.frame(x = 0, f = "a", g = NA), type = "link", re_formula = NA), 0, 1e-8)
+  }
+})
+
 test_that("rows have means over the sets, and draws come from all of them", {
   fit <- fit_sets(y ~ x + (1 | g))
   expect_close(fitted(fit), mean_of(fit, fitted), 1e-8)

@@ -135,6 +135,118 @@ test_that("slopes have the means and standard deviations of the exact posterior"
   }
 })
 
+# The same for the thresholds of the first of them, with limits; and for rating ~ temp + contact + (1 | judge) of the 72
+# rows of `ordinal::wine`, with the default priors, by 400000 steps of Metropolis, with errors of 0.02 sd.
+exact_thresholds <- list(
+  points = cbind(
+    mean = c(-1.4455, 1.2919, 3.5940, 5.2416), sd = c(0.5422, 0.4456, 0.6115, 0.7518),
+    lwr = c(-2.5802, 0.4468, 2.4542, 3.8454), upr = c(-0.4584, 2.1960, 4.8541, 6.7891)
+  ),
+  states = cbind(
+    mean = c(-1.827, 1.618, 4.551, 6.598), sd = c(0.878, 0.793, 0.972, 1.124),
+    lwr = c(-3.688, 0.085, 2.757, 4.535), upr = c(-0.202, 3.200, 6.557, 8.920)
+  )
+)
+
+points_fit <- function() {
+  galvi(rating ~ temp + contact, wine, cumulative(), weights = n, prior = list(default = normal(0, 5)), verbose = FALSE)
+}
+
+states_fit <- function() {
+  skip_if_not_installed("ordinal")
+  galvi(rating ~ temp + contact + (1 | judge), ordinal::wine, cumulative(), verbose = FALSE)
+}
+
+test_that("thresholds have the posterior means, sds and limits of the exact posterior, in all that shows them", {
+  # `unit` of an error: exact sds. States take less than all of the posterior's width.
+  for (case in list(
+    list(fit = points_fit(), exact = exact_thresholds$points, mean = 0.05, sd = 0.03, limit = 0.1),
+    list(fit = states_fit(), exact = exact_thresholds$states, mean = 0.1, sd = 0.16, limit = 0.5)
+  )) {
+    fit <- case$fit
+    exact <- case$exact
+    table <- summary(fit)$thresholds
+    expect_lt(max(abs(table$mean - exact[, "mean"]) / exact[, "sd"]), case$mean)
+    expect_close(table$sd / exact[, "sd"], 1, case$sd)
+    expect_lt(max(abs(as.matrix(table[c("lwr", "upr")]) - exact[, c("lwr", "upr")]) / exact[, "sd"]), case$limit)
+    # the slopes' means, the thresholds' and probabilities belong together
+    expect_equal(unname(thresholds(fit)), table$mean)
+    limits <- confint(fit, c("tempwarm", "1|2", "4|5"))
+    expect_equal(unname(limits[2:3, ]), unname(as.matrix(table[c(1, 4), c("lwr", "upr")])))
+    expect_equal(limits[1, ], confint(fit)[1, ])
+    expect_identical(rownames(confint(fit)), names(coef(fit)))
+    at <- fit$hyper$term == "cumulative"
+    expect_equal(fit$hyper$lwr[at], table$lwr)
+    expect_equal(fit$hyper$estimate[at], table$estimate)
+    expect_equal(unname(sqrt(diag(vcov(fit, full = TRUE)))[fit$hyper$name[at]]), table$sd)
+    shown <- capture.output(print(fit))
+    expect_match(shown, "Thresholds (posterior mean, sd and interval):", fixed = TRUE, all = FALSE)
+    skip_if_not_installed("generics")
+    rows <- generics::tidy(fit, conf.int = TRUE)
+    rows <- rows[rows$term %in% table$between, ]
+    expect_equal(rows[c("estimate", "std.error", "conf.low", "conf.high")], table[4:7], ignore_attr = TRUE)
+  }
+  draws <- as.matrix(fit, 4000, seed = 1)[, fit$hyper$name[at]]
+  expect_close(apply(draws, 2, sd) / table$sd, 1, 0.1)
+  expect_error(confint(fit, "5|6"), "fixed effects or thresholds, not \"5|6\"", fixed = TRUE,
+    class = "galvi_error_argument")
+})
+
+test_that("where the posterior is that at their estimates, thresholds are these", {
+  fit <- update(points_fit(), control = galvi_control(uncertainty = "factorised"))
+  table <- summary(fit)$thresholds
+  expect_true(all(is.na(table[c("mean", "sd", "lwr", "upr")])))
+  expect_identical(unname(thresholds(fit)), table$estimate)
+  expect_match(capture.output(print(fit)), "^Thresholds:$", all = FALSE)
+  held <- galvi(rating ~ temp, wine, cumulative(thresholds = fixed(c(-1, 1, 3, 5))), weights = n, verbose = FALSE)
+  expect_match(capture.output(print(held)), "Thresholds (fixed):", fixed = TRUE, all = FALSE)
+  expect_error(confint(held, "1|2"), "must name fixed effects, not", class = "galvi_error_argument")
+})
+
+# ---- the linear predictor ----
+
+test_that("the link is as uncertain as its distance from the average row, whatever is the reference or the origin", {
+  skip_if_not_installed("ordinal")
+  one_of_each <- function(d) d[!duplicated(d[c("temp", "contact")]), ]
+  d <- transform(ordinal::wine, temp = factor(temp, ordered = FALSE), z = seq_along(temp) / 10)
+  for (formula in list(rating ~ temp + contact + z, rating ~ temp + contact + z + (1 | judge))) {
+    of <- function(d, full = FALSE) {
+      fit <- galvi(formula, d, cumulative(), verbose = FALSE)
+      list(fit = fit, link = predict(fit, one_of_each(d), type = "link", se.fit = TRUE, re_formula = NA),
+        prob = predict(fit, one_of_each(d), type = "prob", se.fit = TRUE, re_formula = NA))
+    }
+    first <- of(d)
+    fit <- first$fit
+    # weighted points, and states where there are groups
+    expect_identical(has_points(fit), !any(grepl("judge", deparse(formula))))
+    X <- model.matrix(~ temp + contact + z, one_of_each(d))[, -1]
+    away <- X - rep(colMeans(model.matrix(~ temp + contact + z, d)[, -1]), each = nrow(X))
+    expect_equal(unname(first$link$fit), drop(unname(X %*% coef(fit))), tolerance = 1e-10)
+    expect_equal(unname(first$link$se.fit), unname(sqrt(rowSums((away %*% vcov(fit)) * away))), tolerance = 1e-8)
+    moved <- of(transform(d, temp = relevel(temp, "warm"), z = z + 2000))
+    expect_equal(moved$link$se.fit, first$link$se.fit, tolerance = 1e-5)
+    expect_equal(moved$prob, first$prob, tolerance = 1e-5)
+    # probabilities belong to these thresholds
+    draws <- as.matrix(fit, 4000, seed = 1)
+    at <- cbind(X %*% t(draws[, names(coef(fit))]))
+    below <- plogis(rep(draws[, "cumulative.1|2"], each = nrow(X)) - at)
+    expect_lt(max(abs(rowMeans(below) - first$prob$fit[, 1]) / first$prob$se.fit[, 1]), 0.1)
+    expect_equal(unname(apply(below, 1, sd)), unname(first$prob$se.fit[, 1]), tolerance = 0.1)
+    skip_if_not_installed("rstantools")
+    eta <- rstantools::posterior_linpred(fit, newdata = one_of_each(d), re_formula = NA, ndraws = 4000, seed = 1)
+    expect_equal(unname(apply(eta, 2, sd)), unname(first$link$se.fit), tolerance = 0.05)
+    skip_if_not_installed("emmeans")
+    means <- as.data.frame(emmeans::emmeans(fit, ~ temp + contact, data = d, at = list(z = 3)))
+    asked <- predict(fit, transform(means, z = 3), type = "link", se.fit = TRUE, re_formula = NA)
+    expect_equal(means$emmean, unname(asked$fit), tolerance = 1e-8)
+    expect_equal(means$SE, unname(asked$se.fit), tolerance = 1e-8)
+    contrast <- as.data.frame(pairs(emmeans::emmeans(fit, ~temp, data = d)))
+    expect_equal(contrast$SE, sqrt(vcov(fit)["tempwarm", "tempwarm"]), tolerance = 1e-8)
+    own <- emmeans::emmeans(fit, ~temp, data = d, vcov. = 4 * vcov(fit))
+    expect_equal(as.data.frame(pairs(own))$SE, 2 * contrast$SE, tolerance = 1e-8)
+  }
+})
+
 # ---- what users see ----
 
 test_that("the discrimination has no intercept, and links without a bound refuse it", {
