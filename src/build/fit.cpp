@@ -3,6 +3,7 @@
 #include "fit/couple.cpp"
 #include "fit/coupled_response.cpp"
 #include "fit/curvature.cpp"
+#include "fit/evidence.cpp"
 #include "fit/fit.cpp"
 #include "fit/gaussian_points.cpp"
 #include "fit/hyper_posterior.cpp"

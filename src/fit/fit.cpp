@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "fit/coupled_response.h"
+#include "fit/evidence.h"
 #include "fit/integrate.h"
 #include "fit/marginal_points.h"
 #include "fit/pilot.h"
@@ -14,6 +15,9 @@
 namespace galvi {
 
 namespace {
+
+bool has_converged(const Fit& fit) { return fit.inference.converged && fit.hyper_converged; }
+
 
 /// Moves the table and the plan's start to where the search begins, by part of the rows.
 void pilot(LatentGaussianModel& model, HyperTable& table, Plan& plan) {
@@ -59,9 +63,7 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
     if (s > 0) hyper.hessian.reset();
     Fit found = fit_hyper(model, *plan.algorithm, table, plan.learn, s == 0 ? plan.start : std::nullopt,
                           plan.inference, hyper, trace);
-    starts.hyper.row(s) = found.hyper.transpose();
-    starts.objective[s] = found.objective;
-    starts.converged[s] = found.inference.converged && found.hyper_converged;
+    starts.keep(s, found);
     if (s > 0 && !(found.objective > best.objective)) continue;
     best = std::move(found);
     which = s;
@@ -71,12 +73,14 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
   const std::optional<Vector> faster = start_of_faster_process(model, table, best.inference.posterior, first);
   if (!faster) return;
   last = plan.starts;
+  starts.add(table.size());
   table.set_unconstrained(*faster);
   trace.search(last + 1);
   HyperControl hyper = plan.hyper;
   hyper.hessian.reset();
   try {
     Fit found = fit_hyper(model, *plan.algorithm, table, true, std::nullopt, plan.inference, hyper, trace);
+    starts.keep(last, found);
     if (!(found.objective > best.objective)) return;
     best = std::move(found);
     which = last;
@@ -100,11 +104,9 @@ void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, con
   if (!best.inference.message.empty()) throw std::domain_error(best.inference.message);
 }
 
-bool has_converged(const Fit& fit) { return fit.inference.converged && fit.hyper_converged; }
-
-/// A state at other hyperparameters, from the sites of the mode; empty where there is no posterior.
+/// A state at other hyperparameters, from the sites of the mode; empty where there is no posterior. `evidence` may be null.
 std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& table, const Plan& plan,
-                                      const Vector& x, const Start& mode) {
+                                      const Vector& x, const Start& mode, const EvidenceAboveBound* evidence) {
   table.set_unconstrained(x);
   Trace aside(model.context());
   aside.stage(Stage::silent);
@@ -116,6 +118,7 @@ std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& ta
         {}};
     if (!std::isfinite(out.fit.inference.posterior->elbo) || !out.fit.inference.message.empty())
       return std::nullopt;
+    if (evidence) out.above = (*evidence)(model, out.fit.inference.posterior);  // of what state_of() may overwrite
     out.state = state_of(model, out.fit.inference.posterior, plan.keep_factor);
     out.fit.inference.posterior.drop_expectations();  // not kept
     return out;
@@ -186,38 +189,6 @@ bool gaussian_given_hyper(const LatentGaussianModel& model) {
   return model.likelihood().conjugate() && model.latents() == 1;
 }
 
-/// By how much the log evidence is above the bound at q, in the order of the third derivatives of the log density f of one
-/// latent value a row: by the variance of the part of sum_n f_n that no Gaussian has,
-///   sum_nm E f_n''' E f_m''' V_nm^3 / 12.
-/// It grows with the variance of groups of few binary rows, of which exp(bound) alone would make too little. Zero for other
-/// models and where rows are many.
-double evidence_above(LatentGaussianModel& model, const Posterior& q) {
-  constexpr Index most_rows = 3000, most_columns = 300, width = 100;
-  if (model.latents() != 1 || model.likelihood().conjugate() || !model.expectation().exact() || model.rows() > most_rows)
-    return 0;
-  Expectations e;
-  model.expectation().evaluate(model.context(), model.likelihood(), model.data(), q->mean, q->variance, 2, e);
-  const Vector third = 2 * e.d_mv.col(0);
-  model.restore(q);
-  // of many rows m some are enough, which are the same at all hyperparameters: spread by the golden ratio
-  const Index N = model.rows(), columns = std::min(N, most_columns);
-  const auto row = [&](Index i) {
-    const double place = std::fmod(0.6180339887498949 * static_cast<double>(i), 1.0);
-    return columns < N ? static_cast<Index>(place * static_cast<double>(N)) : i;
-  };
-  double sum = 0;
-  for (Index begin = 0; begin < columns; begin += width) {
-    std::vector<Index> rows;
-    Vector own(std::min(width, columns - begin));
-    for (Index i = 0; i < own.size(); ++i) {
-      rows.push_back(row(begin + i));
-      own[i] = third[rows.back()];
-    }
-    sum += third.dot(model.solver(0).covariance(rows).array().cube().matrix() * own);
-  }
-  return std::isfinite(sum) ? sum / 12 * static_cast<double>(N) / static_cast<double>(columns) : 0;
-}
-
 /// The mixture over the points of an integration, by weights of the log evidence as far as it is known, the mode first;
 /// false where the mode proves to be none.
 bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, FitResult& out) {
@@ -230,11 +201,11 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   std::vector<WeightedState> states;
   int fits = 0;
   model.update(values);
-  const double at_mode = evidence_above(model, q);
-  std::vector<double> above{0};  // of the states
+  const EvidenceAboveBound evidence(model, q);
+  const double at_mode = evidence(model, q);
   const Fall fall = [&](const Vector& z, bool point) -> std::optional<double> {
     if (point && z.isZero(0)) {
-      states.push_back({0, mode.fit, mode.state});
+      states.push_back({0, mode.fit, mode.state, at_mode});
       return 0;
     }
     const Vector x = posterior.place(z);
@@ -242,14 +213,10 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     model.context().monitor.report({"Integrating over the hyperparameters", ++fits, none, none});
     table.set_values(values);
-    std::optional<WeightedState> found = state_at(model, table, plan, x, start);
+    std::optional<WeightedState> found = state_at(model, table, plan, x, start, &evidence);
     if (!found) return std::nullopt;
-    const double own = evidence_above(model, found->fit.inference.posterior) - at_mode;
-    const double below = mode.fit.objective - found->fit.objective - own;
-    if (point) {
-      states.push_back(std::move(*found));
-      above.push_back(own);
-    }
+    const double below = mode.fit.objective + at_mode - found->fit.objective - found->above;
+    if (point) states.push_back(std::move(*found));
     return below;
   };
   const Cost cost = model.context().cost;
@@ -266,7 +233,7 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   if (posterior.log_density.maxCoeff() > mode.fit.objective + most_above) return false;
   for (std::size_t i = 0; i < states.size(); ++i) {
     states[i].weight = posterior.weight[i];
-    posterior.log_evidence -= states[i].weight * above[i];  // the bound of the mixture with these weights
+    posterior.log_evidence -= states[i].weight * (states[i].above - at_mode);  // the bound of the mixture with these weights
     out.converged = out.converged && has_converged(states[i].fit);
   }
   out.states = std::move(states);
@@ -297,10 +264,14 @@ States takes_states(const LatentGaussianModel& model, Index parameters) {
   return few ? States::yes : States::where_uncertain;
 }
 
-/// Is some hyperparameter's standard deviation on the log scale such that those of coefficients differ by some per cent?
-bool is_uncertain(const HyperPosterior& posterior) {
+/// Is some hyperparameter's standard deviation on the log scale such that those of coefficients differ by some per cent? A
+/// variance that is estimated as zero is hardly known at all.
+bool is_uncertain(const std::optional<HyperPosterior>& posterior, const HyperTable& table) {
   constexpr double wide = 0.2;
-  return posterior.axes.rowwise().norm().maxCoeff() > wide;
+  const std::vector<bool> at_bound = table.at_bound();
+  for (Index i = 0; i < table.learned(); ++i)
+    if (table.limited(i) && at_bound[table.learned_positions()[i]]) return true;
+  return posterior && posterior->axes.rowwise().norm().maxCoeff() > wide;
 }
 
 /// Points from the mode on; empty where there is no start for them.
@@ -363,7 +334,7 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
       const Vector x = posterior.place(z);
       if (!posterior.in_range(x)) continue;
       table.set_values(mode.fit.hyper);
-      const std::optional<WeightedState> at = state_at(model, table, plan, x, q.start());
+      const std::optional<WeightedState> at = state_at(model, table, plan, x, q.start(), nullptr);
       const std::optional<CoefficientGaussian> there =
           at ? unknowns.one_step(at->fit.inference.posterior) : std::nullopt;
       if (there) states.push_back({z, at->fit.objective, *there});
@@ -450,7 +421,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   if (parameters > 0)
     mode = mode_of(model, table, plan, out, points || responds || states || !plan.integrate.empty(),
                    points ? &*unknowns : nullptr);
-  if (takes == States::where_uncertain && !points && !responds && mode.posterior && is_uncertain(*mode.posterior)) {
+  if (takes == States::where_uncertain && !points && !responds && is_uncertain(mode.posterior, table)) {
     states = true;
     mode = mode_of(model, table, plan, out, true, nullptr);
   }
@@ -492,11 +463,25 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
 
 }  // namespace
 
-FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& trace) {
+void Starts::add(Index hypers) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const Index count = objective.size();
+  hyper.conservativeResize(count + 1, hypers);
+  hyper.row(count).setConstant(none);
+  objective.conservativeResize(count + 1);
+  objective[count] = none;
+  converged.push_back(false);
+}
+
+void Starts::keep(int s, const Fit& found) {
+  hyper.row(s) = found.hyper.transpose();
+  objective[s] = found.objective;
+  converged[s] = has_converged(found);
+}
+
+FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& trace) {
   FitResult out;
-  out.starts = {Matrix::Constant(plan.starts, table.size(), none), Vector::Constant(plan.starts, none),
-                std::vector<bool>(plan.starts, false)};
+  for (int s = 0; s < plan.starts; ++s) out.starts.add(table.size());
   int which = 0, last = 0;
   out.stop = until_stopped(model, [&] {
     if (plan.pilot)

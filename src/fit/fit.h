@@ -50,6 +50,9 @@ struct Starts {
   Matrix hyper;                 // S x hyperparameters; NaN where the time was too short
   Vector objective;             // S
   std::vector<bool> converged;  // S
+
+  void add(Index hypers);
+  void keep(int s, const Fit& found);
 };
 
 /// One of a mixture.
@@ -57,6 +60,7 @@ struct WeightedState {
   double weight;
   Fit fit;
   State state;
+  double above = 0;  // the log evidence less the bound, as far as it is known (fit/evidence.h)
 };
 
 /// What standard deviations and intervals are, beside those of the factorised q.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 namespace galvi {
@@ -68,10 +67,11 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
 
 namespace {
 
-/// Rows in the order of their one input, group after group.
-std::vector<Index> along(const KernelRows& rows) {
-  std::vector<Index> order(rows.inputs.rows());
-  std::iota(order.begin(), order.end(), Index{0});
+/// The rows that count, in the order of their one input, group after group.
+std::vector<Index> along(const KernelRows& rows, const Vector& weight) {
+  std::vector<Index> order;
+  for (Index n = 0; n < weight.size(); ++n)
+    if (weight[n] > 0 && (rows.by.size() == 0 || rows.by[n] != 0)) order.push_back(n);
   const auto group = [&](Index n) { return rows.group.size() > 0 ? rows.group[n] : 1; };
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
     return std::make_pair(group(a), rows.inputs(a, 0)) < std::make_pair(group(b), rows.inputs(b, 0));
@@ -83,11 +83,13 @@ std::vector<Index> along(const KernelRows& rows) {
 struct Neighbours {
   double correlation, gap;
 };
-std::optional<Neighbours> neighbours(const KernelRows& rows, const Vector& score) {
+std::optional<Neighbours> neighbours(const KernelRows& rows, const Vector& weight, Vector score) {
   constexpr std::size_t fewest = 20;
-  double products = 0;
+  if (rows.by.size() > 0) score.array() *= rows.by.array();
+  double products = 0, squares = 0;
   std::vector<double> gaps;
-  const std::vector<Index> order = along(rows);
+  const std::vector<Index> order = along(rows, weight);
+  for (const Index n : order) squares += score[n] * score[n];
   for (std::size_t i = 1; i < order.size(); ++i) {
     const Index a = order[i - 1], b = order[i];
     if (rows.group.size() > 0 && rows.group[a] != rows.group[b]) continue;
@@ -95,10 +97,10 @@ std::optional<Neighbours> neighbours(const KernelRows& rows, const Vector& score
     const double gap = rows.inputs(b, 0) - rows.inputs(a, 0);
     if (gap > 0) gaps.push_back(gap);
   }
-  if (gaps.size() < fewest || !(score.squaredNorm() > 0)) return std::nullopt;
+  if (gaps.size() < fewest || !(squares > 0)) return std::nullopt;
   const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
   std::nth_element(gaps.begin(), middle, gaps.end());
-  return Neighbours{products / score.squaredNorm(), *middle};
+  return Neighbours{products / squares, *middle};
 }
 
 }  // namespace
@@ -107,9 +109,10 @@ std::optional<Vector> start_of_faster_process(const LatentGaussianModel& model, 
                                               const Posterior& q, const Vector& first) {
   constexpr double far = 0.5;  // a process that follows the data leaves correlations of zero or less
   constexpr double gaps = 1.5;  // that a lengthscale spans
-  if (model.prior_rows() > 0) return std::nullopt;
   double most = far;
   std::optional<Vector> out;
+  Vector weight = model.data().weight;
+  weight.tail(model.prior_rows()).setZero();
   for (Index p = 0; p < static_cast<Index>(model.priors().size()); ++p) {
     std::vector<Index> latents;
     for (Index k = 0; k < model.latents(); ++k)
@@ -120,7 +123,7 @@ std::optional<Vector> start_of_faster_process(const LatentGaussianModel& model, 
       const std::string& term = (*part.prior)[t].label();
       const KernelRows& rows = (*model.block().designs[part.design])[t].kernel;
       if (rows.inputs.rows() != model.rows() || rows.inputs.cols() != 1) continue;
-      const std::optional<Neighbours> found = neighbours(rows, q->alpha.col(latents[0]));
+      const std::optional<Neighbours> found = neighbours(rows, weight, q->alpha.col(latents[0]));
       if (!found || !(found->correlation > most)) continue;
       Vector x = table.unconstrained();
       bool faster = false;

@@ -14,7 +14,7 @@ inline Index groups_of(const CentreSpec& centre) {
   return centre.rows.group.size() > 0 ? centre.rows.group.maxCoeff() : 1;
 }
 
-/// With weights that add up to one within groups. Throws std::invalid_argument where inputs, groups and weights differ in
+/// With weights that add up to one within groups, equal ones where all are zero. Throws std::invalid_argument where inputs, groups and weights differ in
 /// length.
 inline CentreSpec normalised(CentreSpec centre, const std::string& label, Index inputs) {
   const Index R = centre.weight.size();
@@ -23,9 +23,15 @@ inline CentreSpec normalised(CentreSpec centre, const std::string& label, Index 
                     (rows.group.size() == 0 || (rows.group.size() == R && rows.group.minCoeff() >= 1));
   if (!fits) throw std::invalid_argument("term " + label + ": the rows of its mean do not fit together");
   Vector total = Vector::Zero(groups_of(centre));
-  for (Index r = 0; r < R; ++r) total[group_of(rows, r)] += centre.weight[r];
-  for (Index r = 0; r < R; ++r)
-    if (total[group_of(rows, r)] > 0) centre.weight[r] /= total[group_of(rows, r)];
+  Vector count = Vector::Zero(total.size());
+  for (Index r = 0; r < R; ++r) {
+    total[group_of(rows, r)] += centre.weight[r];
+    count[group_of(rows, r)] += 1;
+  }
+  for (Index r = 0; r < R; ++r) {
+    const Index group = group_of(rows, r);
+    centre.weight[r] = total[group] > 0 ? centre.weight[r] / total[group] : 1 / count[group];
+  }
   return centre;
 }
 

@@ -175,7 +175,10 @@ bool DenseKernelSolver::factorise(const Vector& lambda) {
   scale(lambda);
   forget_posterior();
   find_root();
-  if (root_serves(lambda) && factorise_by_root()) return true;
+  if (root_serves(lambda)) {
+    if (factorise_by_root()) return true;
+    if (positive_ < rows_) return false;  // nor has C, then
+  }
   if (!factor_with_jitter()) return false;
   log_det_ = 2 * work_.diagonal().array().log().sum();
 

@@ -5,7 +5,7 @@
 # check_fit() says of these fits, means up to 0.08 and standard deviations within 8 %, so that limits move by up to
 # 0.16; thresholds, of which the last is skewed, by as much; the sd of a sd of groups differs by 10 %. A probability changes by 0.4 for each standard deviation
 # of the mean.
-brms_tolerance <- list(mean = 0.15, limit = 0.3, spread = 0.12, probability = 0.06)
+brms_tolerance <- list(mean = 0.15, limit = 0.35, spread = 0.12, probability = 0.06)
 
 brms_fits <- local({
   fits <- list()

@@ -59,7 +59,7 @@ test_that("models are those of the dense kernel, learned ones too", {
   methods <- c(poisson = "newton", gaussian = "exact")
   for (family in names(formulas)) for (formula in formulas[[family]]) {
     info <- deparse1(formula)
-    fits <- both_ways(formula, d, family, method = methods[[family]])
+    fits <- both_ways(formula, d, family, method = methods[[family]], control = factorised(galvi_control()))
     expect_identical(vapply(fits, solver_name, ""), c(chain = "markov", dense = "dense_kernel"), info = info)
     expect_close(fits$chain$elbo, fits$dense$elbo, 1e-8)
     # where two processes share what they explain, the optimum is flat

@@ -131,7 +131,7 @@ test_that("Pearson residuals have variance one under the model", {
 test_that("summaries show thresholds in a block of their own, and count them", {
   d <- family_data("cumulative", 200)
   fit <- galvi(y ~ x, data = d, family = cumulative())
-  expect_output(print(fit), "Thresholds:\n *low\\|medium *medium\\|high")
+  expect_output(print(fit), "Thresholds \\(posterior mean, sd and interval\\):\n.*\n *low\\|medium")
   s <- summary(fit)
   expect_identical(s$thresholds$between, c("low|medium", "medium|high"))
   expect_true(all(diff(s$thresholds$estimate) > 0))
