@@ -409,11 +409,10 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   // A joint Gaussian where rows are too many for points and states. They know the noise of a linear model well enough.
   const bool gaussian = coupled || (!states && !(exact && parameters == 1));
   std::optional<Unknowns> unknowns;
-  if (plan.states_alone)
-    unknowns = std::nullopt;
-  else if (joint && (parameters > 0 || coupled) && (gaussian || !exact))
+  const bool together = joint && !plan.states_alone;
+  if (together && (parameters > 0 || coupled) && (gaussian || !exact))
     unknowns = Unknowns::of(model, gaussian ? most_coefficients : most_unknowns);
-  else if (joint && parameters == 0 && !exact)
+  else if (together && parameters == 0 && !exact)
     unknowns = skew_unknowns(model, out.fit.inference.posterior);
   const bool points = unknowns && !exact && takes_points(unknowns->size() + parameters, model.rows());
   const bool responds = unknowns && gaussian && parameters <= most_parameters;

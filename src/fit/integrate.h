@@ -3,9 +3,10 @@
 // With q(z, theta) = q(theta) q(z | theta) the bound is best at q(theta) proportional to exp(ELBO(theta))
 // p(theta), and log int exp(ELBO) p dtheta is still a bound on the log evidence. The axes are those of the
 // Hessian at the mode; each side of each has its own length, so that the log density falls by one at sqrt(2)
-// (Rue, Martino and Chopin 2009). Weights may be those of a better value of the log evidence than the bound, of which
-// log_evidence is then an estimate. Predictions average over the points; marginals of the hyperparameters are
-// those of a density that interpolates the log density at the points (fit/hyper_posterior.h).
+// (Rue, Martino and Chopin 2009). Where more is known of the log evidence than the bound (fit/evidence.h), that
+// takes the place of the ELBO, and a fit subtracts it again from log_evidence, which stays a bound. Predictions
+// average over the points; marginals of the hyperparameters are those of a density that interpolates the log
+// density at the points (fit/hyper_posterior.h).
 #pragma once
 
 #include <functional>

@@ -53,12 +53,7 @@ class Sum final : public Composite, private Spectrum {
   static KernelFacts facts() { return composite("+"); }
 
   void value(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
-    parts_[0]->value(X, Z, out);
-    Matrix term(out.rows(), out.cols());
-    for (size_t k = 1; k < parts_.size(); ++k) {
-      parts_[k]->value(X, Z, term);
-      out += term;
-    }
+    add_up(out, [&](const Kernel& part, MatrixRef own) { part.value(X, Z, own); });
   }
   double constant() const override {
     double sum = 0;
@@ -66,20 +61,10 @@ class Sum final : public Composite, private Spectrum {
     return sum;
   }
   void value_less_constant(const ConstMatrixRef& X, const ConstMatrixRef& Z, MatrixRef out) const override {
-    parts_[0]->value_less_constant(X, Z, out);
-    Matrix term(out.rows(), out.cols());
-    for (size_t k = 1; k < parts_.size(); ++k) {
-      parts_[k]->value_less_constant(X, Z, term);
-      out += term;
-    }
+    add_up(out, [&](const Kernel& part, MatrixRef own) { part.value_less_constant(X, Z, own); });
   }
   void diagonal(const ConstMatrixRef& X, VectorRef out) const override {
-    parts_[0]->diagonal(X, out);
-    Vector term(out.size());
-    for (size_t k = 1; k < parts_.size(); ++k) {
-      parts_[k]->diagonal(X, term);
-      out += term;
-    }
+    add_up(out, [&](const Kernel& part, VectorRef own) { part.diagonal(X, own); });
   }
   void gradient(const ConstMatrixRef& X, const ConstMatrixRef& Z, const ConstMatrixRef& G, VectorRef hyper,
                 Matrix* inputs) const override {
@@ -90,6 +75,16 @@ class Sum final : public Composite, private Spectrum {
   }
 
  private:
+  // out = the sum of what `write` writes of each part
+  template <class Out, class F>
+  void add_up(Out& out, const F& write) const {
+    write(*parts_[0], out);
+    typename Out::PlainObject own(out.rows(), out.cols());
+    for (size_t k = 1; k < parts_.size(); ++k) {
+      write(*parts_[k], own);
+      out += own;
+    }
+  }
   std::vector<Harmonics> harmonics() const override {
     std::vector<Harmonics> out;
     for (const auto& part : parts_)

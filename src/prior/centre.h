@@ -14,8 +14,8 @@ inline Index groups_of(const CentreSpec& centre) {
   return centre.rows.group.size() > 0 ? centre.rows.group.maxCoeff() : 1;
 }
 
-/// With weights that add up to one within groups, equal ones where all are zero. Throws std::invalid_argument where inputs, groups and weights differ in
-/// length.
+/// With weights that add up to one within groups, equal ones where all are zero. Throws std::invalid_argument where
+/// inputs, groups and weights differ in length.
 inline CentreSpec normalised(CentreSpec centre, const std::string& label, Index inputs) {
   const Index R = centre.weight.size();
   const KernelRows& rows = centre.rows;
