@@ -161,7 +161,7 @@ infer_once <- function(model, method, start, verbose) {
   check_batch_rows(control, all_rows(model))
   # the optimiser takes 0 to mean no limit
   learn <- any(core$hyper$learned) && control$hyper_iterations > 0
-  pilot <- if (!inherits(start, "galvi")) pilot_model(core, learn, all_rows(model))
+  pilots <- if (!inherits(start, "galvi")) pilot_models(core, learn, all_rows(model))
   integrate <- isTRUE(model$integrate) && learn
   if (integrate) check_integrable(core$hyper, control$hyper_design)
   hyper <- if (integrate) "integrate" else if (learn) "optimise" else "fixed"
@@ -171,10 +171,10 @@ infer_once <- function(model, method, start, verbose) {
   run <- function(start, report) {
     if (is.null(control$cluster)) {
       given <- if (is.null(passes)) c(core, list(checked = checked_rows(core))) else streamed_model(core, passes)
-      return(fit_model(c(given, list(pilot = pilot)), method, hyper, control, start, report, keep_standing))
+      return(fit_model(c(given, list(pilots = pilots)), method, hyper, control, start, report, keep_standing))
     }
-    if (is.null(passes)) return(fit_on_cluster(core, pilot, method, hyper, control, start, report))
-    fit_source_on_cluster(core, model$stream, model$design, pilot, method, hyper, control, report)
+    if (is.null(passes)) return(fit_on_cluster(core, pilots, method, hyper, control, start, report))
+    fit_source_on_cluster(core, model$stream, model$design, pilots, method, hyper, control, report)
   }
   # an error while rows were read is reported as it was, not as an error of the core
   as_read <- function(expr) tryCatch(expr, error = function(e) {

@@ -26,7 +26,7 @@
 #' * `hyper`: the table of hyperparameters (R/base-hyper.R).
 #' * `prior_rows`: NULL, or the heavy-tailed priors of coefficients (R/term-fixed-heavy.R), which the core takes as rows after
 #'   those of data. No other element has these rows.
-#' * Only for `fit_model()`: `pilot`, a model list of part of the rows; `checked` (checked_rows()); `source`, the
+#' * Only for `fit_model()`: `pilots`, model lists of parts of the rows; `checked` (checked_rows()); `source`, the
 #'   source of the rows if the model has none (src/border/r_sources.h).
 #' @noRd
 new_model_list <- function(response, offset, designs, predictors, likelihood, hyper, expectation = "auto",
@@ -150,12 +150,13 @@ bind_blocks <- function(blocks) {
 
 take_rows_of <- function(x, at) if (is.null(x)) NULL else if (is.matrix(x)) x[at, , drop = FALSE] else x[at]
 
-#' The model of part of the rows, on which learning starts, and with several predictors inference too, because their
-#' bound may have several optima. NULL if neither is needed, or if there are few rows.
+#' The models of parts of the rows, each larger than the one before, on which learning starts, and with several
+#' predictors inference too, because their bound may have several optima. NULL if neither is needed, or if there are few
+#' rows.
 #' @param learn Will hyperparameters be learned?
 #' @param all Number of rows of the data; the model may have only a sample of them.
 #' @noRd
-pilot_model <- function(model, learn, all = length(model$y)) {
+pilot_models <- function(model, learn, all = length(model$y)) {
   points <- sum(vapply(prior_terms(model), function(term) NROW(term$inducing$coordinates), 1L))
   columns <- vapply(model$designs, function(design) sum(vapply(design, function(term) NCOL(term$W), 1L)), 1L)
   facts <- core_facts$solver
@@ -163,9 +164,12 @@ pilot_model <- function(model, learn, all = length(model$y)) {
   # times need rows enough to tell of their order
   knots <- max(0L, vapply(prior_terms(model), function(term) length(term$knots$times), 1L))
   rows <- max(2000L, 20L * points, 20L * columns, 20L * knots)
-  if (learn && has_nodes_at_rows(model)) return(if (all >= 3L * rows) model_of_nodes(model))
-  if (!((points || knots) && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
-  with_thin_centres(model_of_rows(model, sort(spread_over(length(model$y), rows, 2L))))
+  if (learn && has_nodes_at_rows(model)) return(if (all >= 3L * rows) list(model_of_nodes(model)))
+  learns <- learn && (points || knots)
+  if (!(learns || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
+  sizes <- rows * 10^(if (learns) 0:6 else 0)
+  sizes <- sizes[sizes == rows | 3 * sizes <= all & sizes <= length(model$y)]
+  lapply(sizes, function(rows) with_thin_centres(model_of_rows(model, sort(spread_over(length(model$y), rows, 2L)))))
 }
 
 # Is there a process given its neighbours whose nodes are the places of the rows?

@@ -39,7 +39,7 @@ term_of_user <- function(label) {
 
 #' The result of fit_model(), with the rows distributed over workers. A last pass takes place in this process.
 #' @noRd
-fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) {
+fit_on_cluster <- function(model, pilots, method, hyper, control, start, report) {
   check_sums(model, "`cluster`")
   method <- method_away(model, length(model$y), method)
   one_pass <- control
@@ -48,7 +48,7 @@ fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) 
   rows <- list(number = length(model$y), of = function(from, to) {
     model_of_rows(model, seq.int(from, to))[c(intersect(row_numbers, names(model)), "designs")]
   })
-  found <- fit_away(model, rows, pilot, method, hyper, control, start, report)
+  found <- fit_away(model, rows, pilots, method, hyper, control, start, report)
   model$hyper$value <- found$hyper
   model$checked <- checked_rows(model)
   out <- fit_model(model, method, "fixed", one_pass, found["global"], report)
@@ -68,7 +68,7 @@ fit_on_cluster <- function(model, pilot, method, hyper, control, start, report) 
 
 #' The same for a row source: each worker reads its own rows
 #' @noRd
-fit_source_on_cluster <- function(model, stream, design, pilot, method, hyper, control, report) {
+fit_source_on_cluster <- function(model, stream, design, pilots, method, hyper, control, report) {
   check_sums(model, "`cluster`")
   if (!stream$source$travels) {
     stop_galvi("data", sprintf(paste(
@@ -82,7 +82,7 @@ fit_source_on_cluster <- function(model, stream, design, pilot, method, hyper, c
       class = "galvi_unread"
     )
   })
-  fit_away(model, rows, pilot, method_away(model, stream$rows, method), hyper, control, NULL, report)
+  fit_away(model, rows, pilots, method_away(model, stream$rows, method), hyper, control, NULL, report)
 }
 
 # What `method` stands for where workers have the rows.
@@ -93,11 +93,11 @@ method_away <- function(model, number, method) {
 }
 
 # rows: list(number; of: function(from, to) -> a block with rows from, .., to, or a description of how to read them).
-fit_away <- function(model, rows, pilot, method, hyper, control, start, report) {
+fit_away <- function(model, rows, pilots, method, hyper, control, start, report) {
   team <- new_team(control$cluster, model, rows, galvi_backend(control$backend))
   on.exit(team$dismiss())
   away <- without_rows(model)
-  away$pilot <- pilot
+  away$pilots <- pilots
   away$source <- list(rows = rows$number, ask = team$ask)
   fit_model(away, method, hyper, control, start, report)
 }

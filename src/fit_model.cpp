@@ -2,6 +2,7 @@
 #include <Rcpp/Lightest>
 
 #include <algorithm>
+#include <deque>
 
 #include "border/fit_to_r.h"
 #include "border/list_access.h"
@@ -63,7 +64,7 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   plan.learn = hyper != "fixed" && table.learned() > 0;
   if (hyper == "integrate") plan.integrate = get<std::string>(control, "hyper_design");
   plan.method = method_from_list(model, method);
-  plan.algorithm = plan.learn && has(model, "pilot") ? &choose_to_learn(plan.method, core, table)
+  plan.algorithm = plan.learn && has(model, "pilots") ? &choose_to_learn(plan.method, core, table)
                                                      : &choose(plan.method, core);
   plan.starts = plan.learn ? std::max(1, get<int>(control, "starts")) : 1;
   plan.inference = inference_control(control);
@@ -81,9 +82,10 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   if (start.isNotNull()) plan.start = start_from_list(core, Rcpp::List(start.get()));
   if (has(model, "curvature")) plan.curvature = positions(model["curvature"]);
   if (has(model, "checked")) plan.checked = checked_from_list(model["checked"]);
-  std::optional<LatentGaussianModel> part;
-  if (has(model, "pilot")) part.emplace(model_from_list(context, model["pilot"], core.expectation().name()));
-  plan.pilot = part ? &*part : nullptr;
+  std::deque<LatentGaussianModel> parts;
+  if (has(model, "pilots"))
+    for (const Rcpp::List part : get<Rcpp::List>(model, "pilots"))
+      plan.pilots.push_back(&parts.emplace_back(model_from_list(context, part, core.expectation().name())));
   Trace trace(context);
   try {
     return fit_to_r(core, fit(core, table, plan, trace), *plan.algorithm, trace);

@@ -19,21 +19,24 @@ namespace {
 bool has_converged(const Fit& fit) { return fit.inference.converged && fit.hyper_converged; }
 
 
-/// Moves the table and the plan's start to where the search begins, by part of the rows.
+/// Moves the table and the plan's start to where the search begins, by parts of the rows.
 void pilot(LatentGaussianModel& model, HyperTable& table, Plan& plan) {
+  LatentGaussianModel& smallest = *plan.pilots.front();
   if (plan.learn && !plan.algorithm->learn) {
     Trace aside(model.context());
-    scan_lengthscales(*plan.pilot, choose(plan.method, *plan.pilot), table, std::nullopt, plan.inference,
-                      aside);
-    if (table.is_place().any() || !model.sums_suffice()) {
-      plan.hyper.hessian = learn_from_part(*plan.pilot, plan.method, plan.inference, table);
-      // what is known of hyperparameters grows with the rows
-      if (plan.hyper.hessian)
-        *plan.hyper.hessian *= static_cast<double>(model.observations()) / static_cast<double>(plan.pilot->observations());
-    }
+    scan_lengthscales(smallest, choose(plan.method, smallest), table, std::nullopt, plan.inference, aside);
+    if (table.is_place().any() || !model.sums_suffice())
+      for (std::size_t p = 0; p < plan.pilots.size(); ++p) {
+        std::optional<Matrix>& hessian = plan.hyper.hessian;
+        hessian = learn_from_part(*plan.pilots[p], plan.method, plan.inference, std::move(hessian), table);
+        // what is known of hyperparameters grows with the rows
+        const LatentGaussianModel& next = p + 1 < plan.pilots.size() ? *plan.pilots[p + 1] : model;
+        if (hessian)
+          *hessian *= static_cast<double>(next.observations()) / static_cast<double>(plan.pilots[p]->observations());
+      }
     model.update(table.values());
   }
-  if (!plan.start) plan.start = start_from_part(model, *plan.pilot, *plan.algorithm, plan.inference);
+  if (!plan.start) plan.start = start_from_part(model, smallest, *plan.algorithm, plan.inference);
   plan.inference.one_start = plan.inference.one_start || plan.start.has_value();
 }
 
@@ -68,7 +71,7 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
     best = std::move(found);
     which = s;
   }
-  if (!plan.learn || plan.algorithm->learn || plan.pilot || !model.has_all_rows()) return;
+  if (!plan.learn || plan.algorithm->learn || !plan.pilots.empty() || !model.has_all_rows()) return;
   table.set_values(best.hyper);
   const std::optional<Vector> faster = start_of_faster_process(model, table, best.inference.posterior, first);
   if (!faster) return;
@@ -132,13 +135,16 @@ struct Mode {
   Fit fit;
   State state;
   std::optional<HyperPosterior> posterior;
-  Matrix slope;  // of the coefficients' mean in what is free there; empty where it is not known.   L x m
+  Matrix slope;  // of the means asked for in what is free there; empty where it is not known.   L x m
 };
 
-/// From the result of the search. proper: with weak priors where the search had none. `unknowns`: whose slope is wanted,
-/// or null. Table and model end at the mode.
+/// The means of a posterior whose slopes are wanted, as one vector.
+using MeansOf = std::function<Vector(const Posterior& q)>;
+
+/// From the result of the search. proper: with weak priors where the search had none. `means` may be empty. Table and model
+/// end at the mode.
 Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const FitResult& found, bool proper,
-             const Unknowns* unknowns) {
+             const MeansOf& means) {
   Mode out{found.fit, found.state, {}, {}};
   Trace aside(model.context());
   aside.stage(Stage::silent);
@@ -169,15 +175,16 @@ Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, co
   }
   std::vector<Vector> up, down;
   const SideVisit visit = [&](Index, double move, const Posterior& q) {
-    (move > 0 ? up : down).push_back(unknowns->mean(q) / (2 * std::abs(move)));
+    (move > 0 ? up : down).push_back(means(q) / (2 * std::abs(move)));
   };
   const std::vector<bool> at_bound = table.at_bound();
   const Curvature curvature =
       curvature_at(model, *plan.algorithm, table, plan.curvature, out.fit.inference.posterior.start(), plan.inference,
-                   unknowns ? visit : SideVisit());
+                   means ? visit : SideVisit());
   out.posterior = normal_posterior(curvature, at_bound);
-  if (!unknowns || !out.posterior || up.size() != curvature.which.size() || down.size() != up.size()) return out;
-  out.slope.resize(unknowns->size(), out.posterior->size());
+  if (!means || !out.posterior || up.size() != curvature.which.size() || down.size() != up.size()) return out;
+  if (up.empty()) return out;
+  out.slope.resize(up.front().size(), out.posterior->size());
   Index column = 0;
   for (std::size_t i = 0; i < up.size(); ++i)
     if (column < out.posterior->size() && out.posterior->free[column] == curvature.which[i])
@@ -264,14 +271,34 @@ States takes_states(const LatentGaussianModel& model, Index parameters) {
   return few ? States::yes : States::where_uncertain;
 }
 
-/// Is some hyperparameter's standard deviation on the log scale such that those of coefficients differ by some per cent? A
-/// variance that is estimated as zero is hardly known at all.
-bool is_uncertain(const std::optional<HyperPosterior>& posterior, const HyperTable& table) {
-  constexpr double wide = 0.2;
+/// The coefficients of terms with columns, all of them one after the other.
+Vector column_means(const State& state) {
+  std::vector<double> out;
+  for (const TermCoefficients& term : state.coefficients)
+    out.insert(out.end(), term.mean.data(), term.mean.data() + term.mean.size());
+  return Eigen::Map<const Vector>(out.data(), static_cast<Index>(out.size()));
+}
+Vector column_variances(const State& state) {
+  std::vector<double> out;
+  for (const TermCoefficients& term : state.coefficients)
+    for (const Matrix& covariance : term.covariance)
+      for (Index i = 0; i < covariance.rows(); ++i) out.push_back(covariance(i, i));
+  return Eigen::Map<const Vector>(out.data(), static_cast<Index>(out.size()));
+}
+
+/// Are standard deviations some per cent too small given the hyperparameters: because one of these is known badly on the
+/// log scale, as a variance that is estimated as zero is, or because it moves coefficients, as the variance of groups moves
+/// the intercept of small counts? The mode's slope is that of column_means().
+bool is_uncertain(const Mode& mode, const HyperTable& table) {
+  constexpr double wide = 0.15, most_share = 0.05;
   const std::vector<bool> at_bound = table.at_bound();
   for (Index i = 0; i < table.learned(); ++i)
     if (table.limited(i) && at_bound[table.learned_positions()[i]]) return true;
-  return posterior && posterior->axes.rowwise().norm().maxCoeff() > wide;
+  if (!mode.posterior) return false;
+  if (mode.posterior->axes.rowwise().norm().maxCoeff() > wide) return true;
+  if (mode.slope.size() == 0) return false;
+  const Vector more = (mode.slope * mode.posterior->axes).rowwise().squaredNorm();
+  return (more.array() > most_share * column_variances(mode.state).array()).any();
 }
 
 /// Points from the mode on; empty where there is no start for them.
@@ -416,13 +443,18 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
     unknowns = skew_unknowns(model, out.fit.inference.posterior);
   const bool points = unknowns && !exact && takes_points(unknowns->size() + parameters, model.rows());
   const bool responds = unknowns && gaussian && parameters <= most_parameters;
+  const bool perhaps = takes == States::where_uncertain && !points && !responds;
+  MeansOf means;
+  if (points)
+    means = [&](const Posterior& q) { return unknowns->mean(q); };
+  else if (perhaps)
+    means = [&](const Posterior& q) { return column_means(state_of(model, q, false)); };
   Mode mode{out.fit, out.state, {}, {}};
   if (parameters > 0)
-    mode = mode_of(model, table, plan, out, points || responds || states || !plan.integrate.empty(),
-                   points ? &*unknowns : nullptr);
-  if (takes == States::where_uncertain && !points && !responds && is_uncertain(mode.posterior, table)) {
+    mode = mode_of(model, table, plan, out, points || responds || states || !plan.integrate.empty(), means);
+  if (perhaps && is_uncertain(mode, table)) {
     states = true;
-    mode = mode_of(model, table, plan, out, true, nullptr);
+    mode = mode_of(model, table, plan, out, true, {});
   }
   if (mode.posterior) {
     HyperTable at = learned;
@@ -483,7 +515,7 @@ FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& t
   for (int s = 0; s < plan.starts; ++s) out.starts.add(table.size());
   int which = 0, last = 0;
   out.stop = until_stopped(model, [&] {
-    if (plan.pilot)
+    if (!plan.pilots.empty())
       pilot(model, table, plan);
     else
       scan(model, table, plan, trace);

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <limits>
+#include <vector>
 
 #include "fit/choose.h"
 #include "fit/gaussian_points.h"
@@ -34,7 +35,7 @@ struct Plan {
   InferenceControl inference;
   HyperControl hyper;
   std::optional<Start> start;            // where inference starts
-  LatentGaussianModel* pilot = nullptr;  // part of the rows
+  std::vector<LatentGaussianModel*> pilots;  // parts of the rows, each larger than the one before
   std::vector<Index> curvature;          // positions in the table where the Hessian is wanted
   std::string integrate;                 // the design of points to integrate over; empty for none
   bool joint_uncertainty = false;        // of coefficients and hyperparameters, without being asked to integrate

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 
 namespace galvi {
@@ -63,7 +65,24 @@ class NewtonSearch {
     return 0.5 * (H + H.transpose());
   }
 
-  /// hessian: of the free variables.
+  /// The step to the minimum of a model whose Hessian is positive definite.
+  static Vector step_downhill(const Point& p, const std::vector<Index>& free, const Matrix& hessian, double longest) {
+    const Index F = static_cast<Index>(free.size());
+    Matrix own(F, F);
+    Vector g(F);
+    for (Index a = 0; a < F; ++a) {
+      g[a] = p.gradient[free[a]];
+      for (Index b = 0; b < F; ++b) own(a, b) = hessian(free[a], free[b]);
+    }
+    const Eigen::LLT<Matrix> cholesky(own);
+    if (cholesky.info() != Eigen::Success) return step(p, free, own, longest);  // by rounding
+    const Vector newton = -cholesky.solve(g);
+    Vector out = Vector::Zero(p.x.size());
+    for (Index a = 0; a < F; ++a) out[free[a]] = newton[a];
+    return out * std::min(1.0, longest / out.cwiseAbs().maxCoeff());
+  }
+
+  /// The same for any Hessian. hessian: of the free variables.
   static Vector step(const Point& p, const std::vector<Index>& free, const Matrix& hessian, double longest) {
     constexpr double flattest = 1e-8;
     const Eigen::SelfAdjointEigenSolver<Matrix> eigen(hessian);
@@ -128,11 +147,15 @@ LbfgsResult minimise_by_newton(const Objective& objective, const Vector& start, 
 
 // Where the value falls by less than its rounding error the gradient decides, as in the approximate Wolfe conditions of
 // Hager and Zhang (2005).
-LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& start, Matrix hessian, const Vector& lower,
-                                  const Vector& upper, const LbfgsControl& control) {
+LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& start, Matrix& hessian, const Vector& lower,
+                                  const Vector& upper, const LbfgsControl& control, double worthwhile) {
   constexpr double rounding = 1e-11, flatter = 0.9;
+  constexpr double first_move = 0.1;  // the largest, where the Hessian's scale is not known
   NewtonSearch search(objective, start, lower, upper);
   Point p = search.at(start);
+  bool scaled = hessian.size() > 0;
+  if (!scaled) hessian = Matrix::Identity(start.size(), start.size()) * p.gradient.cwiseAbs().maxCoeff() / first_move;
+  double gained = std::numeric_limits<double>::infinity();
   for (int i = 0; i < control.max_iterations && std::isfinite(p.value); ++i) {
     search.result.converged = search.is_flat(p, control.gradient_tolerance);
     if (search.result.converged) {
@@ -141,10 +164,9 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
       break;
     }
     const std::vector<Index> free = search.free(p);
-    Matrix own(free.size(), free.size());
-    for (std::size_t a = 0; a < free.size(); ++a)
-      for (std::size_t b = 0; b < free.size(); ++b) own(a, b) = hessian(free[a], free[b]);
-    const Vector step = search.step(p, free, own, control.max_step);
+    const Vector step = search.step_downhill(p, free, hessian, control.max_step);
+    search.result.converged = std::max(gained, -0.5 * p.gradient.dot(step)) <= worthwhile;
+    if (search.result.converged) break;
     bool moved = false;
     for (double length = 1; length > least_step && !moved; length *= 0.5) {
       Point next = search.at(p.x + length * step);
@@ -154,7 +176,12 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
       moved = next.value <= p.value + enough * slope ||
               (next.value <= p.value + rounding * std::abs(p.value) &&
                std::abs(next.gradient.dot(change)) <= flatter * std::abs(slope));
-      update(hessian, change, next.gradient - p.gradient);
+      const Vector turn = next.gradient - p.gradient;
+      if (!scaled && turn.dot(change) > 0)
+        hessian = Matrix::Identity(start.size(), start.size()) * turn.squaredNorm() / turn.dot(change);
+      scaled = true;
+      update(hessian, change, turn);
+      gained = p.value - next.value;
       if (moved)
         p = std::move(next);
       else if (std::abs(slope) <= rounding * std::abs(p.value))

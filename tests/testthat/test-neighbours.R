@@ -298,7 +298,7 @@ test_that("hyperparameters learned from many places start on clusters of them an
   d <- data.frame(x = runif(n), z = runif(n), f = factor(rep(c("a", "b"), n / 2)))
   d$y <- rpois(n, exp(1 + sin(7 * d$x) * cos(5 * d$z)))
   prepared <- prepare_model(y ~ f + gp(x, z, kernel = matern32(), by = f, neighbours = 5), d, poisson())$model
-  part <- pilot_model(prepared, TRUE)
+  part <- pilot_models(prepared, TRUE)[[1]]
   nodes <- part$predictors[[1]]$terms[[2]]$neighbours
   expect_lt(length(part$y), n / 2)
   expect_identical(dim(nodes$neighbours), c(length(nodes$group), 5L))
