@@ -1,11 +1,13 @@
-// How far the log evidence is above the bound, by the third derivatives of the likelihood.
+// How far the log evidence is above the bound, by what rows have beyond a quadratic function.
 //
-// The log density f_n of one latent value a row is a quadratic function of it and a rest, which begins with the third
-// Hermite polynomial. At the optimum the bound misses half the variance of the sum of the rests under q, to third order
+// The log density f_n of one latent value a row is a quadratic function of it and a rest r_n, which begins with the third
+// Hermite polynomial. At the optimum the log evidence is above the bound by log E_q exp(sum_n r_n), to third order by
 //   sum_m c_m,   c_m = E f_m''' sum_n E f_n''' V_nm^3 / 12.
 // It grows with the variance of groups of few binary rows or small counts, of which exp(bound) makes too little. The series
-// is one for small terms. Where C_m = c_m^2 / (the part of m alone), what the rows like m have together, is large, as with
-// counts of zero under wide priors, the gap grows more slowly and (sqrt(1 + 2 k C_m) - 1) / k stands for C_m.
+// is one for small terms alone. So c_m says how much row m shares in what the rows like it have together, and how many
+// these are, J_m = |c_m| / a_m, where a_m is the part of m alone; what they have is taken from J_m rows of the very same
+// latent value, log E exp(J_m r_m), one integral, which is J_m^2 a_m to third order. For groups of like rows it is exact
+// but for what is uncertain beside the group's effect.
 #pragma once
 
 #include <vector>
@@ -20,7 +22,7 @@ class EvidenceAboveBound {
   /// The rows m that are summed over: all, or some, chosen by what they have at q, which stand for the others.
   EvidenceAboveBound(LatentGaussianModel& model, const Posterior& q);
   /// At any hyperparameters of the model, with q there. Zero where nothing is known: with several latent values, bounds of
-  /// expectations, more than 3,000 rows.
+  /// expectations, more than 20,000 rows.
   double operator()(LatentGaussianModel& model, const Posterior& q) const;
 
  private:
