@@ -2,9 +2,9 @@
 #
 #   Rscript bench/hyper-bias.R        (a CPU minute; a number as argument: data sets of each kind)
 #
-# States weigh variances by the log evidence: exp(bound), corrected by what rows have beyond a quadratic function. Here the exact posterior is known: y ~ 1
-# + iid(g) with n rows for each of L levels, the evidence at a variance by quadrature over the intercept and, within, over
-# each level's effect. The prior of the log variance is N(0, 1.5^2), that of the intercept N(0, 2^2). All posteriors are
+# States weigh variances by the log evidence: exp(bound), corrected by what rows have beyond a quadratic function. Here the
+# exact posterior is known: y ~ 1 + iid(g) with n rows for each of L levels, the evidence at a variance by quadrature over
+# the intercept and, within, over each level's effect. The prior of the log variance is N(0, 1.5^2), that of the intercept N(0, 2^2). All posteriors are
 # taken on the same grid, so that nothing but the weights differs.
 #
 # mean: (mean under the weights - exact) / exact sd of the log variance. sd: ratio. covers: exact probability of the 95 %
