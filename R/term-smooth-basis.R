@@ -115,9 +115,9 @@ mgcv_smooths <- function(spec, data, n, absorb = TRUE) {
   smooths
 }
 
-# smoothCon()'s word for predictions with the constraint of the fit: t2() has another one for them, to which gam() moves
-# its coefficients.
-one_constraint <- 3L
+# smoothCon()'s word for a fit with the constraint of predictions: t2() has another one in gam(), which moves the
+# coefficients afterwards, so that there too the intercept is the average level.
+one_constraint <- 2L
 
 # Regions of a map that no row has.
 smooth_knots <- function(spec, data) {

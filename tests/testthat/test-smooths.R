@@ -11,7 +11,10 @@ test_that("smooths of one and two variables are those of gam()", {
   expect_as_gam(y ~ s(x, bs = "cr") + s(z), d)
   expect_as_gam(y ~ s(x, z, k = 20), d)
   expect_as_gam(y ~ te(x, z, k = 4), d)
-  expect_as_gam(y ~ t2(x, z, k = 4), d)
+  both <- expect_as_gam(y ~ t2(x, z, k = 4), d)
+  # the level of gam(), too, not that of the constraint with which t2() is fitted
+  intercept <- c(coef(both$gam)[[1]], vcov(both$gam)[1, 1])
+  expect_equal(c(coef(both$galvi)[[1]], vcov(both$galvi)[1, 1]), intercept, tolerance = 1e-4)
   expect_as_gam(y ~ ti(x, k = 5) + ti(z, k = 5) + ti(x, z, k = 4), d)
   expect_as_gam(y ~ s(x) + s(z) + te(x, z, k = 4), d)
   expect_as_gam(y ~ s(x, pc = 0.5), d)
