@@ -121,6 +121,26 @@ struct Search {
   std::optional<Matrix> hessian = {};   // as Fit has it
 };
 
+/// Where correlations end at one, slopes are too steep for line searches, which stop although nothing is left to gain.
+/// Points aside along each axis decide: the best of them if it gains anything that is felt, or empty.
+std::optional<Vector> better_aside(const Objective& objective, const LbfgsResult& found, const Vector& lower,
+                                   const Vector& upper) {
+  constexpr double aside = 0.05, felt = 1e-3;  // nats
+  std::optional<Vector> out;
+  double best = found.value - felt;
+  Vector gradient;
+  for (Index i = 0; i < found.x.size(); ++i)
+    for (const double move : {aside, -aside}) {
+      Vector x = found.x;
+      x[i] = std::clamp(x[i] + move, lower[i], upper[i]);
+      const double value = objective(x, gradient);
+      if (!(value < best)) continue;
+      best = value;
+      out = x;
+    }
+  return out;
+}
+
 /// A search over the bound at its optimal q.
 Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable& table,
                       const std::optional<Start>& start, const InferenceControl& inference,
@@ -170,6 +190,17 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   // where inference converges slowly, what it leaves hides the last gains
   if (!result.converged && std::isfinite(result.value) && profile.tighten())
     result = control.method->minimise(objective, result.x, lower, upper, search);
+  constexpr int most_rounds = 5;
+  for (int round = 0; last_digits && !result.converged && std::isfinite(result.value) && round < most_rounds; ++round) {
+    const std::optional<Vector> aside = better_aside(objective, result, lower, upper);
+    if (!aside) {
+      result.converged = true;
+    } else {
+      const double before = result.value;
+      result = control.method->minimise(objective, *aside, lower, upper, search);
+      if (!(result.value < before)) break;
+    }
+  }
   if (!std::isfinite(result.value)) {
     table.set_unconstrained(x0);
     Profile(model, algorithm, table, inference, trace).infer(start);  // throws the reason

@@ -84,3 +84,11 @@ test_that("a process does not take a season for noise", {
   slow <- fit_of(air, y ~ gp(t, kernel = se(lengthscale = 400)))
   expect_lt(slow$elbo, 74)
 })
+
+test_that("a search that ends at a singular correlation has converged where points aside gain nothing", {
+  skip_if_not_installed("lme4")
+  fit <- galvi(log(1 + total.fruits) ~ nutrient * amd + rack + status + (amd * nutrient | popu) + (1 | gen),
+    lme4::Arabidopsis, verbose = FALSE)
+  expect_true(fit$convergence$converged)
+  expect_gt(fit$elbo, -1056.44)
+})
