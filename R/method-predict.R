@@ -27,12 +27,13 @@
 #'   column per element of `times`. [cox()] has types of its own.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles, probabilities (`"survival"`, `"cdf"`) and
-#' prediction intervals are for as many trials as the row has: those of `y | trials(n)` or of the `weights` of a
-#' proportion, if `newdata` has their variables; for `cbind(successes, failures)` their sum, if it has both. Where
-#' `newdata` does not say, or the number is missing or 0, one trial is taken.
+#' prediction intervals are for as many trials as the row has: those of `y | trials(n)`, whose variables `newdata` must
+#' have for them; those of the `weights` of a proportion, if `newdata` has their variables; for `cbind(successes,
+#' failures)` their sum, if it has both. Where `newdata` does not say, or the number is 0, one trial is taken.
 #' Quantiles, `q` and `times` are in the units of the response as it was given: counts of successes for
 #' `cbind(successes, failures)` and `y | trials(n)`, proportions for a proportion.
-#' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
+#' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it. With
+#' `y | se(s)` new responses, but not their means, need s.
 #'
 #' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`), for a probability given
 #' eta (`"survival"`, `"cdf"`; so for `"hazard"`, `"cumhaz"` and `"rmst"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where

@@ -95,6 +95,15 @@ size_expression <- function(design) or_else(typed_trials(design), weight_numbers
 
 typed_trials <- function(design) attr(design$frame_terms, "said")$words$trials$n
 
+#' The word right of the bar that says the size of each row, trials(n) or se(s); NULL if there is none, or if it is the
+#' same for all
+#' @noRd
+size_word <- function(design) {
+  words <- attr(design$frame_terms, "said")$words
+  word <- or_else(words$trials, if (is_standard_error(design$weights)) words$se)
+  if (length(looked_up(word))) word
+}
+
 #' Sizes of the rows of new data without a response
 #' @param frame With the columns of new_data_args().
 #' @noRd
@@ -164,14 +173,14 @@ group_columns <- function(design) {
 }
 
 # The arguments offset and, if they are asked for, weights or trials, as expressions that newdata has. sized: those that
-# tell the size of a new response, 1 where they are missing.
+# tell the size of a new response, 1 where weights are missing.
 new_data_args <- function(design, newdata, weighted, sized = FALSE) {
   trials <- if (sized) typed_trials(design)
   weights <- if (weighted || sized && is.null(trials)) design$weights
   args <- c(list(offset = design$offset, weights = weights, trials = trials), design$known)
   args <- known_for_rows(args[!vapply(args, is.null, NA)], nrow(newdata))
-  if (sized) {
-    own <- intersect(names(args), c("weights", "trials"))
+  if (sized && is.null(size_word(design))) {
+    own <- intersect(names(args), "weights")
     one_if_missing <- function(x) replace(x, is.na(x), 1)
     args[own] <- lapply(args[own], function(expr) as.call(list(one_if_missing, expr)))
   }
