@@ -67,8 +67,8 @@
 #' largest number it is `Inf`, with a warning. Use the quantiles or the linear predictor instead.
 #'
 #' @param object A fit of [galvi()].
-#' @param newdata A data frame, or a matrix if the model was fitted to one, with the variables of the formula. It needs
-#'   the response only for `type = "density"`. Without it, predictions are for the observations. Rows that are not in
+#' @param newdata A data frame, a list of columns, or a matrix if the model was fitted to one, with the variables of the
+#'   formula. It needs the response only for `type = "density"`. Without it, predictions are for the observations. Rows that are not in
 #'   memory can be given as a [row_source()], which is read in chunks.
 #' @param type What to predict, see Details.
 #' @param se.fit If TRUE, return posterior standard deviations as well: of eta for `"link"`, of E\[y | eta\] for

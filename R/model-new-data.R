@@ -18,6 +18,9 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   response <- isTRUE(response)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
   terms <- without_unread(design, terms, kept)
+  variables <- as.list(attr(terms, "variables"))[-1L]
+  used <- setdiff(unlist(lapply(variables, looked_up)), if (length(design$times)) group_columns(design))
+  newdata <- with_fitted_times(newdata, design$times, used, vapply(Filter(is.symbol, variables), as.character, ""))
   args <- new_data_args(design, newdata, response, sized)
   check_new_columns(design, terms, newdata)
   naming_rows(labels, as_newdata_error(
@@ -119,7 +122,13 @@ new_sizes <- function(design, frame) {
 }
 
 as_new_data <- function(newdata) {
-  if (is.matrix(newdata)) newdata <- as.data.frame(newdata)
+  if (is.list(newdata) && !is.object(newdata) && length(newdata) && !is.null(names(newdata))) {
+    newdata <- tryCatch(frame_of_list(newdata), error = function(e) stop_galvi("newdata", sprintf(
+      "`newdata` is a list, whose elements must be columns of one length: %s.", sub("[.]$", "", conditionMessage(e))
+    )))
+  }
+  # a matrix of text is what as.matrix() makes of numbers beside text
+  if (is.matrix(newdata) && !is.character(newdata)) newdata <- as.data.frame(newdata)
   if (!is.data.frame(newdata)) {
     stop_galvi("newdata", sprintf("`newdata` must be a data frame, not %s.", describe(newdata)))
   }
@@ -301,7 +310,7 @@ match_classes <- function(frame, classes, xlevels) {
         ))
       }
       frame[[v]] <- factor(as.character(x), known, ordered = classes[[v]] == "ordered")
-    } else if (is_class && classes[[v]] %in% c("numeric", "logical")) {
+    } else if ((is_class || is_time(x)) && classes[[v]] %in% c("numeric", "logical")) {
       stop_galvi("newdata", sprintf(
         "`%s` must be numbers in `newdata`, as it was in the fit, not %s.", sub("^\\((.*)\\)$", "\\1", v),
         describe(x)

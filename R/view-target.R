@@ -56,6 +56,7 @@ part_of_rows <- function(fit, frame) {
 tells_size <- function(fit, newdata) {
   word <- size_word(fit$design)
   if (is.null(newdata) || is.null(word) && all(fit$model$size == 1)) return(FALSE)
+  newdata <- as_new_data(newdata)
   if (has_size_apart(fit)) {
     if (can_read_size(fit$design, newdata)) return("size")
     if (is.null(word)) return(FALSE)
