@@ -3,6 +3,9 @@
 # Functions of brms that do not evaluate what is in them.
 quoting_words <- c("prior", "prior_", "set_prior", "prior_string", "quote", "bquote", "substitute")
 
+# Is it a call of one of them, with or without brms:: before it?
+is_quoting <- function(expr) head_name(expr, c("galvi", "brms", "base")) %in% quoting_words
+
 #' An expression in which calls of `words` are calls of our functions. The bare name means ours too, unless the user has
 #' another object of this name.
 #' @noRd
@@ -13,7 +16,7 @@ with_own_words <- function(expr, words, env) {
       return(if (is.null(found) || is.function(found)) own_function(as.character(e)) else e)
     }
     head <- head_name(e)
-    if (!is.call(e) || head %in% c("function", "::", ":::", quoting_words)) return(e)
+    if (!is.call(e) || head %in% c("function", "::", ":::") || is_quoting(e)) return(e)
     parts <- as.list(e)[-1L]
     # the se of kernels$se is not galvi's se()
     swapped <- if (head %in% c("$", "@")) 1L else seq_along(parts)
@@ -39,12 +42,12 @@ variable_name <- function(expr) {
   paste(deparse(expr, width.cutoff = 500L, backtick = is.language(expr)), collapse = " ")
 }
 
-# The name of a call's function, "gp" for gp() and galvi::gp(); "" if it has none.
-head_name <- function(expr) {
+# The name of a call's function, "gp" for gp() and galvi::gp(); "" if it has none. packages: whose names may be before it.
+head_name <- function(expr, packages = "galvi") {
   if (!is.call(expr)) return("")
   head <- expr[[1L]]
   if (is.call(head) && length(head) == 3L && is.symbol(head[[1L]]) &&
-    as.character(head[[1L]]) %in% c("::", ":::") && as.character(head[[2L]]) == "galvi") {
+    as.character(head[[1L]]) %in% c("::", ":::") && as.character(head[[2L]]) %in% packages) {
     head <- head[[3L]]
   }
   if (is.symbol(head)) as.character(head) else ""

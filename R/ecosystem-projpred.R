@@ -49,7 +49,7 @@ get_refmodel.galvi <- function(object, formula = NULL, ndraws = 1000, ...) {
   # the same draws in every call: projpred pairs linear predictors with `dis`
   seed <- sample.int(.Machine$integer.max, 1L)
   drawn <- function(fit, newdata) with_seed(seed, over_draws(
-    fit, draws_target(fit, newdata), ndraws, function(fit, target, eta) cbind(eta[, 1L], or_else(sigma.galvi(fit), NA)),
+    fit, draws_target(fit, newdata), ndraws, function(fit, target, eta) cbind(eta[, 1L], or_else(unit_sigma(fit), NA)),
     c("eta", "sigma")
   ))
   projpred::init_refmodel(

@@ -206,7 +206,7 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #' @param nsim Number of simulated data sets, a positive whole number; 1 by default.
 #' @param seed NULL, or a number for [set.seed()]; the state of the random number generator is then restored afterwards.
 #' @param newdata A data frame with the variables of the formula, instead of the observations. A binomial response has
-#'   as many trials as `newdata` says, one if it does not, see [predict()][predict.galvi]. Rows with missing values
+#'   as many trials as `newdata` says, see [predict()][predict.galvi]. Rows with missing values
 #'   give NA.
 #' @param re_formula As in [predict()][predict.galvi].
 #' @param ... Must be empty, except for lme4's names of arguments (`re.form`, `allow.new.levels`).

@@ -27,12 +27,13 @@
 #'   column per element of `times`. [cox()] has types of its own.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles, probabilities (`"survival"`, `"cdf"`) and
-#' prediction intervals are for as many trials as the row has: those of `y | trials(n)` or of the `weights` of a
-#' proportion, if `newdata` has their variables; for `cbind(successes, failures)` their sum, if it has both. Where
-#' `newdata` does not say, or the number is missing or 0, one trial is taken.
+#' prediction intervals are for as many trials as the row has: those of `y | trials(n)`, whose variables `newdata` must
+#' have for them; those of the `weights` of a proportion, if `newdata` has their variables; for `cbind(successes,
+#' failures)` their sum, if it has both. Where `newdata` does not say, or the number is 0, one trial is taken.
 #' Quantiles, `q` and `times` are in the units of the response as it was given: counts of successes for
 #' `cbind(successes, failures)` and `y | trials(n)`, proportions for a proportion.
-#' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it.
+#' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it. With
+#' `y | se(s)` new responses, but not their means, need s.
 #'
 #' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`), for a probability given
 #' eta (`"survival"`, `"cdf"`; so for `"hazard"`, `"cumhaz"` and `"rmst"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where
@@ -66,8 +67,8 @@
 #' largest number it is `Inf`, with a warning. Use the quantiles or the linear predictor instead.
 #'
 #' @param object A fit of [galvi()].
-#' @param newdata A data frame, or a matrix if the model was fitted to one, with the variables of the formula. It needs
-#'   the response only for `type = "density"`. Without it, predictions are for the observations. Rows that are not in
+#' @param newdata A data frame, a list of columns, or a matrix if the model was fitted to one, with the variables of the
+#'   formula. It needs the response only for `type = "density"`. Without it, predictions are for the observations. Rows that are not in
 #'   memory can be given as a [row_source()], which is read in chunks.
 #' @param type What to predict, see Details.
 #' @param se.fit If TRUE, return posterior standard deviations as well: of eta for `"link"`, of E\[y | eta\] for

@@ -123,6 +123,8 @@ mean_effect_variance <- function(spec, fit) {
 observation_variance <- function(fit, mean, groups) {
   threshold <- link_types[[fit$family$link]]$threshold_variance
   if (!is.null(threshold)) return(threshold / mean(fit$model$size))
+  # the mean of s^2, as with sigma beside s
+  if (is_standard_error(fit$design$weights)) return(mean(1 / fit$model$size))
   at <- log(mean(exp(mean))) + groups / 2
   if (link_has(fit$family, "same_units")) at <- 0
   # of a response that would be observed wherever it lies

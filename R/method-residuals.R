@@ -321,7 +321,7 @@ rstandard.galvi <- function(model, ...) {
   }
   residual <- stats::residuals(model, "deviance")
   if (!inherits(model, "galvi_wide")) residual <- residual[!without_weight(model)]
-  residual / (sigma.galvi(model) * sqrt(1 - hatvalues.galvi(model)))
+  residual / (unit_sigma(model) * sqrt(1 - hatvalues.galvi(model)))
 }
 
 #' @rdname hatvalues.galvi

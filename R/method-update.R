@@ -31,8 +31,8 @@
 #'   \item{`sigma()`}{the residual standard deviation for [gaussian()], the standard deviation of log(y) for
 #'     [lognormal()], and the scale for [student()], [laplace()] and [asymmetric_laplace()]. The scale is not a standard
 #'     deviation: that is sqrt(2) times the scale for `laplace` and sqrt(df / (df - 2)) times the scale for `student`.
-#'     1 / sqrt(kappa) for [von_mises()], 1 for other families; NA if sigma has a linear predictor, for which see
-#'     `predict(dpar = "sigma")`.}
+#'     1 / sqrt(kappa) for [von_mises()], 1 for other families; 0 for `y | se(s)`; NA if sigma has a linear
+#'     predictor, for which see `predict(dpar = "sigma")`.}
 #'   \item{`update()`}{a fit.}
 #' }
 #' @section Errors:
@@ -136,6 +136,8 @@ sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   check_flag(use.fallback, "use.fallback")
   # it differs from row to row: predict(dpar = "sigma")
   if ("sigma" %in% names(object$design$others)) return(NA_real_)
+  # nothing beside the known standard errors
+  if (is_standard_error(object$design$weights)) return(0)
   noise <- pure_noise(object)
   if (!is.null(noise)) {
     spec <- residual_spec(object$design$specs)
@@ -144,6 +146,10 @@ sigma.galvi <- function(object, use.fallback = TRUE, ...) {
   parameters <- lapply(object$model$likelihood$hyper, function(at) object$posterior$hyper[at])
   family_type(object$family)$sigma(parameters)
 }
+
+#' The sigma of a row of weight one: known standard errors are weights
+#' @noRd
+unit_sigma <- function(fit) if (is_standard_error(fit$design$weights)) 1 else sigma.galvi(fit)
 
 # The formula with the columns that its dot stands for: stats::update() takes a dot for the old formula.
 without_dot <- function(fit) {

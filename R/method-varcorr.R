@@ -19,8 +19,8 @@
 #' each of them, with the name of the structure in `var1` and `"cor"` in `var2` for correlations.
 #' @return `VarCorr()`: a list of class `VarCorr.galvi` with a covariance matrix for each term, named by the grouping
 #'   factor, with attributes `stddev` and `correlation`. The attribute `sc` of the list is the residual standard
-#'   deviation or scale (see `sigma()` in [galvi-accessors]), NA for families without one, and `useSc` is TRUE if there
-#'   is one.
+#'   deviation or scale (see `sigma()` in [galvi-accessors]), NA for families without one and for `y | se(s)`, and
+#'   `useSc` is TRUE if there is one.
 #'
 #'   `as.data.frame()`: a data frame with columns `grp`, `var1`, `var2`, `vcov` and `sdcor` as in lme4, and the limits
 #'   `lwr` and `upr` of an interval of `sdcor`, as in `fit$hyper` (see [galvi-fit]); NA for fixed parameters.
@@ -71,7 +71,9 @@ covariance_blocks <- function(fit, hyper, sigma = 1) {
     replace(S, TRUE, sigma^2 * S)
   })
   fit$posterior$hyper <- hyper
-  sc <- if (link_has(fit$family, "same_units") && is.null(residual_spec(fit$design$specs))) sigma * stats::sigma(fit) else NA_real_
+  scaled <- link_has(fit$family, "same_units") && is.null(residual_spec(fit$design$specs)) &&
+    !is_standard_error(fit$design$weights)
+  sc <- if (scaled) sigma * stats::sigma(fit) else NA_real_
   structure(
     stats::setNames(blocks, make.unique(as.character(names(blocks)))), sc = sc, useSc = is.finite(sc)
   )

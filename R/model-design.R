@@ -116,7 +116,7 @@ check_design <- function(design) {
 row_design <- function(design, built) {
   parts <- design$parts
   out <- c(list(
-    formula = parts$formula, columns = parts$columns, frame_terms = attr(design$data, "terms"),
+    formula = parts$formula, columns = parts$columns, times = parts$times, frame_terms = attr(design$data, "terms"),
     xlevels = known_levels(design$data, parts)
   ), own_design(parts, built[[1L]]), list(
     offset = design$args$offset, weights = design$args$weights,

@@ -38,7 +38,7 @@ prior_hint <- function(name) {
 #' @noRd
 check_prior_calls <- function(expr, env, name = "default") {
   head <- head_name(expr)
-  if (!is.call(expr) || head %in% quoting_words) return(invisible())
+  if (!is.call(expr) || is_quoting(expr)) return(invisible())
   if (head %in% foreign_priors) {
     f <- get0(head, envir = env, mode = "function")
     theirs <- is.function(f) && !is.primitive(f) &&

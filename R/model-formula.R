@@ -47,7 +47,7 @@ sorted_formula <- function(formula, parts, data, elsewhere = character()) {
   )
   specs <- lapply(parts$specs, expand_dot, dot_columns(data, unlist(named), parts$specs))
   list(
-    formula = formula, env = env, columns = names(data), response = formula[[2L]],
+    formula = formula, env = env, columns = names(data), times = time_columns(data), response = formula[[2L]],
     fixed = fixed_terms(parts$fixed, data, named, env),
     specs = label_specs(check_groups_once(specs)), offsets = parts$offsets
   )

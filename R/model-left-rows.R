@@ -245,3 +245,12 @@ typed_words <- function(typed) {
     if (length(ends)) sprintf("trunc(%s)", paste(names(ends), "=", vapply(ends, deparse_one, ""), collapse = ", "))
   ), collapse = " + ")
 }
+
+#' Stops where new responses need what a word says of their rows
+#' @param typed The word as it was typed. @param variables What it is computed from.
+#' @noRd
+stop_without_word <- function(typed, variables) {
+  stop_galvi("newdata", sprintf(
+    "The fit has `%s`, without which responses cannot be predicted: the rows need %s.", typed, quote_names(variables)
+  ))
+}

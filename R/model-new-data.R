@@ -18,6 +18,9 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   response <- isTRUE(response)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
   terms <- without_unread(design, terms, kept)
+  variables <- as.list(attr(terms, "variables"))[-1L]
+  used <- setdiff(unlist(lapply(variables, looked_up)), if (length(design$times)) group_columns(design))
+  newdata <- with_fitted_times(newdata, design$times, used, vapply(Filter(is.symbol, variables), as.character, ""))
   args <- new_data_args(design, newdata, response, sized)
   check_new_columns(design, terms, newdata)
   naming_rows(labels, as_newdata_error(
@@ -95,6 +98,15 @@ size_expression <- function(design) or_else(typed_trials(design), weight_numbers
 
 typed_trials <- function(design) attr(design$frame_terms, "said")$words$trials$n
 
+#' The word right of the bar that says the size of each row, trials(n) or se(s); NULL if there is none, or if it is the
+#' same for all
+#' @noRd
+size_word <- function(design) {
+  words <- attr(design$frame_terms, "said")$words
+  word <- or_else(words$trials, if (is_standard_error(design$weights)) words$se)
+  if (length(looked_up(word))) word
+}
+
 #' Sizes of the rows of new data without a response
 #' @param frame With the columns of new_data_args().
 #' @noRd
@@ -110,7 +122,13 @@ new_sizes <- function(design, frame) {
 }
 
 as_new_data <- function(newdata) {
-  if (is.matrix(newdata)) newdata <- as.data.frame(newdata)
+  if (is.list(newdata) && !is.object(newdata) && length(newdata) && !is.null(names(newdata))) {
+    newdata <- tryCatch(frame_of_list(newdata), error = function(e) stop_galvi("newdata", sprintf(
+      "`newdata` is a list, whose elements must be columns of one length: %s.", sub("[.]$", "", conditionMessage(e))
+    )))
+  }
+  # a matrix of text is what as.matrix() makes of numbers beside text
+  if (is.matrix(newdata) && !is.character(newdata)) newdata <- as.data.frame(newdata)
   if (!is.data.frame(newdata)) {
     stop_galvi("newdata", sprintf("`newdata` must be a data frame, not %s.", describe(newdata)))
   }
@@ -164,14 +182,14 @@ group_columns <- function(design) {
 }
 
 # The arguments offset and, if they are asked for, weights or trials, as expressions that newdata has. sized: those that
-# tell the size of a new response, 1 where they are missing.
+# tell the size of a new response, 1 where weights are missing.
 new_data_args <- function(design, newdata, weighted, sized = FALSE) {
   trials <- if (sized) typed_trials(design)
   weights <- if (weighted || sized && is.null(trials)) design$weights
   args <- c(list(offset = design$offset, weights = weights, trials = trials), design$known)
   args <- known_for_rows(args[!vapply(args, is.null, NA)], nrow(newdata))
-  if (sized) {
-    own <- intersect(names(args), c("weights", "trials"))
+  if (sized && is.null(size_word(design))) {
+    own <- intersect(names(args), "weights")
     one_if_missing <- function(x) replace(x, is.na(x), 1)
     args[own] <- lapply(args[own], function(expr) as.call(list(one_if_missing, expr)))
   }
@@ -292,7 +310,7 @@ match_classes <- function(frame, classes, xlevels) {
         ))
       }
       frame[[v]] <- factor(as.character(x), known, ordered = classes[[v]] == "ordered")
-    } else if (is_class && classes[[v]] %in% c("numeric", "logical")) {
+    } else if ((is_class || is_time(x)) && classes[[v]] %in% c("numeric", "logical")) {
       stop_galvi("newdata", sprintf(
         "`%s` must be numbers in `newdata`, as it was in the fit, not %s.", sub("^\\((.*)\\)$", "\\1", v),
         describe(x)

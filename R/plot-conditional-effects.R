@@ -137,6 +137,10 @@ conditional_methods <- list(
 check_conditional_method <- function(fit, settings) {
   if (settings$method != "posterior_predict") return(invisible())
   check_no_classes(fit, "`method = \"posterior_predict\"`")
+  # a row at typical values has no standard error
+  if (is_standard_error(fit$design$weights) && !is.null(word <- size_word(fit$design))) {
+    stop_without_word(as_typed(word), all.vars(size_expression(fit$design)))
+  }
   if (is.null(settings$k)) return(invisible())
   stop_galvi("argument", paste(
     "`method = \"posterior_predict\"` is for a new response, not for a parameter: leave `dpar` out, or use",

@@ -250,10 +250,7 @@ check_nothing_known <- function(fit, what) {
   typed <- fit$design$known
   needed <- if (what %in% c("mean", "mean_variance")) c("lb", "ub") else names(known_words)
   if (!length(intersect(names(typed), needed)) || what == "deviance") return(invisible())
-  stop_galvi("newdata", sprintf(
-    "The fit has `%s`, without which responses cannot be predicted: the rows need %s.", typed_words(typed),
-    quote_names(unique(unlist(lapply(typed, all.vars))))
-  ))
+  stop_without_word(typed_words(typed), unique(unlist(lapply(typed, all.vars))))
 }
 
 #' Quantiles of the mixture, which lie between those of the states

@@ -50,12 +50,18 @@ part_of_rows <- function(fit, frame) {
   if (has_parts(fit)) match(frame[[wide_names[["item"]]]], fit$design$wide$items)
 }
 
-#' Does `newdata` have what `size` of a new response is read from? The argument `response` of new_target(): FALSE, TRUE
-#' for trials that only the response tells, or "size".
+#' Does `newdata` have what `size` of a new response is read from? It must where the formula has a word for it. The
+#' argument `response` of new_target(): FALSE, TRUE for trials that only the response tells, or "size".
 #' @noRd
 tells_size <- function(fit, newdata) {
-  if (is.null(newdata) || all(fit$model$size == 1)) return(FALSE)
-  if (has_size_apart(fit)) return(if (can_read_size(fit$design, newdata)) "size" else FALSE)
+  word <- size_word(fit$design)
+  if (is.null(newdata) || is.null(word) && all(fit$model$size == 1)) return(FALSE)
+  newdata <- as_new_data(newdata)
+  if (has_size_apart(fit)) {
+    if (can_read_size(fit$design, newdata)) return("size")
+    if (is.null(word)) return(FALSE)
+    stop_without_word(as_typed(word), all.vars(size_expression(fit$design)))
+  }
   needed <- c(all.vars(fit$formula[[2L]]), all.vars(fit$design$weights))
   all(needed %in% names(newdata)) && !anyNA(newdata[needed])
 }

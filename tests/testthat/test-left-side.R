@@ -109,6 +109,50 @@ test_that("sigma beside known standard errors is the variance between studies: R
   expect_equal(c(sigma(fit)^2, coef(fit), sqrt(vcov(fit))), reml, tolerance = 1e-5, ignore_attr = TRUE)
 })
 
+test_that("new responses need s of se(s) and t of trials(t), their means do not", {
+  d <- left_data()
+  d$t <- rep(1:6, 10)
+  d$k <- d$t %/% 2
+  new <- data.frame(x = c(0, 1))
+  for (case in list(list(galvi(y | se(s) ~ x, d), "se\\(s\\).*need `s`"),
+    list(galvi(k | trials(t) ~ x, d, binomial()), "trials\\(t\\).*need `t`"))) {
+    fit <- case[[1L]]
+    needs <- function(expr) expect_error(expr, case[[2L]], class = "galvi_error_newdata")
+    needs(predict(fit, new, interval = "prediction"))
+    needs(predict(fit, new, type = "quantile"))
+    needs(simulate(fit, newdata = new))
+    if (requireNamespace("rstantools", quietly = TRUE)) needs(rstantools::posterior_predict(fit, new))
+    for (type in c("response", "link")) {
+      whole <- cbind(new, s = 1, t = 1)
+      expect_identical(predict(fit, new, type, interval = "credible"), predict(fit, whole, type, interval = "credible"))
+    }
+    # a missing value is one of a predictor
+    one <- predict(fit, cbind(new, s = c(1, NA), t = c(1, NA)), interval = "prediction")
+    expect_identical(unname(is.na(one[, "upr"])), c(FALSE, TRUE))
+  }
+  expect_error(conditional_effects(galvi(y | se(s) ~ x, d), method = "posterior_predict"), "se\\(s\\)",
+    class = "galvi_error_newdata")
+  # also where all rows of the data have one trial, or the s of 1
+  fit <- galvi(k | trials(t) ~ x, transform(d, t = 1, k = t %% 2), binomial())
+  expect_gt(predict(fit, cbind(new, t = 50), type = "quantile", probs = 0.5)[1L], 1)
+  fit <- galvi(y | se(s) ~ x, transform(d, s = 1))
+  expect_gt(predict(fit, cbind(new, s = 9), interval = "prediction")[1L, "upr"], 10)
+})
+
+test_that("beside known standard errors there is no residual standard deviation", {
+  d <- left_data()
+  d$g <- gl(6, 10)
+  fit <- galvi(y | se(s) ~ x + (1 | g), d)
+  expect_identical(sigma(fit), 0)
+  expect_false("Residual" %in% as.data.frame(VarCorr(fit))$grp)
+  expect_no_match(capture.output(print(fit)), "Residual")
+  # standardised residuals are in units of s
+  plain <- galvi(y | se(s) ~ x, d)
+  expect_equal(unname(rstandard(plain)), unname((d$y - fitted(plain)) / d$s / sqrt(1 - hatvalues(plain))))
+  skip_if_not_installed("insight")
+  expect_equal(insight::get_variance(fit)$var.residual, mean(d$s^2))
+})
+
 test_that("known variances go with a predicted sigma, and are the scale of student()", {
   spec <- list(type = "gaussian_log_sd", hyper = list(), constants = list(noisy = 1))
   for (noise in c(0, 0.3, 4)) for (size in c(1, 3)) {

@@ -204,10 +204,17 @@ test_that("new responses have the trials of `newdata`, which needs no response f
     expect_close(mean, new$n * unname(wanted[, "fit"]), 0.3)
     drawn <- simulate(fit, 1, seed = 1, newdata = new)$sim_1
     expect_equal(if (is.matrix(drawn)) rowSums(drawn) else round(drawn * new$n) / drawn, new$n)
-    # one trial, where they are not known
-    expect_identical(unname(predict(fit, new[-3], type = "quantile", probs = 0.99)[, 1]), c(1, 1))
-    expect_equal(predict(fit, transform(new, n = c(NA, 7)), interval = "prediction"), predict(fit,
-      transform(new, n = c(1, 7)), interval = "prediction"))
+    without <- function() unname(predict(fit, new[-3], type = "quantile", probs = 0.99)[, 1])
+    some <- predict(fit, transform(new, n = c(NA, 7)), interval = "prediction")
+    one <- predict(fit, transform(new, n = c(1, 7)), interval = "prediction")
+    if (is.matrix(model.response(fit$data))) {
+      expect_error(without(), "`trials\\(n\\)`.*need `n`", class = "galvi_error_newdata")
+      expect_equal(some, replace(one, 1:2 == 1L, NA))
+    } else {
+      # one trial, where weights do not say how many
+      expect_identical(without(), c(1, 1))
+      expect_equal(some, one)
+    }
     expect_error(predict(fit, transform(new, n = 2.5), interval = "prediction"), "`n` must be whole numbers from 0",
       class = "galvi_error_newdata")
   }
@@ -253,7 +260,7 @@ test_that("what cannot be predicted is refused in words", {
     predict(fit, level = 95)
     predict(fit, type = "quantile", probs = c(0, 1))
     predict(fit, mtcars, types = "link")
-    predict(fit, as.list(mtcars))
+    predict(fit, list(1))
     predict(fit, mtcars[c("wt", "hp")])
     predict(fit, mtcars[c("wt", "hp", "qsec")], type = "density")
   })

@@ -155,6 +155,19 @@ test_that("real objects of brms are read", {
   expect_equal(estimates(y ~ x + (1 | g), d, prior = table), estimates(y ~ x + (1 | g), d, prior = ours))
 })
 
+test_that("calls of brms:: inside the argument are theirs", {
+  skip_if_not_installed("brms")
+  d <- groups()
+  expect_equal(
+    coef(galvi(y ~ x, d, prior = brms::prior(normal(0, .01), class = b))), coef(galvi(y ~ x, d, prior = normal(0, .01)))
+  )
+  expect_equal(
+    estimates(y ~ x + (1 | g), d, prior = c(brms::prior(exponential(1), class = sigma), brms::prior(exponential(3), class = sd))),
+    estimates(y ~ x + (1 | g), d, prior = list(sigma = "exponential(1)", sd = "exponential(3)"))
+  )
+  expect_error(galvi(y ~ x, d, prior = brms::prior(normal(0, 1), coef = zz)), "names `zz`", class = "galvi_error_prior")
+})
+
 test_that("real objects of rstanarm are read or refused by name", {
   skip_if_not_installed("rstanarm")
   expect_identical(own_prior(rstanarm::normal(0, 2)), normal(0, 2))
