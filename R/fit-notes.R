@@ -10,7 +10,7 @@ find_notes <- function(fit) {
   told <- weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients"))
   weight <- lapply(weight, `[`, !told)
   c(
-    dependent, prior_notes(fit, weight), knot_notes(fit),
+    dependent, prior_notes(fit, weight), knot_notes(fit), noise_notes(fit),
     unlist(lapply(all_specs(fit$design), group_notes, fit = fit), recursive = FALSE)
   )
 }
@@ -240,6 +240,21 @@ group_notes <- function(spec, fit) {
     "`%s` has %d level%s, which say%s little about the standard deviation of effects: use it as a fixed effect, or give",
     "the standard deviation a prior, such as prior = list(sd = half_normal(1))."
   ), group, count, if (count > 1L) "s" else "", if (count > 1L) "" else "s")))
+}
+
+# ---- noise ----
+
+# Rows that the fixed effects alone fit exactly.
+noise_notes <- function(fit) {
+  spec <- fixed_spec(fit$design$specs)
+  if (is.null(spec) || is_streamed(fit$model) || !has_free_scale(fit)) return(NULL)
+  rows <- which(fit$model$weights > 0)
+  if (length(rows) > length(spec$columns)) return(NULL)
+  if (qr(printed_columns(spec, fit$data)[rows, , drop = FALSE])$rank < length(rows)) return(NULL)
+  new_note("noise", paste(
+    "There is a fixed effect for each row, so the data do not tell the standard deviation of the noise: its default",
+    "prior decides all standard deviations and intervals. lm() gives none."
+  ))
 }
 
 # Is the noise added to eta, with a learned standard deviation that all rows share?

@@ -101,6 +101,7 @@
 #'   standard deviation is more than half of the prior's;
 #' * `typed_prior`: the priors that were given move estimates by more than a tenth (in `summary()` and `check_fit()` only);
 #' * `groups`: a grouping factor has one row in each level beside gaussian noise, or one or two levels;
+#' * `noise`: there are as many fixed effects as rows, so that the prior of the noise decides standard deviations;
 #' * `uncertainty`: the standard deviation of a coefficient may be wrong by more than a tenth, as the joint posterior of
 #'   all that is uncertain is too far from every Gaussian (in `print()`, `summary()` and `check_fit()` only).
 #'

@@ -113,3 +113,15 @@ test_that("weak zero parts are", {
   fit <- suppressMessages(galvi(list(y ~ x, zi ~ x), d, zero_inflated(poisson())))
   expect_true(any(grepl("zi_", unlist(lapply(fit$notes, `[[`, "coefficients")))))
 })
+
+test_that("a fixed effect for each row is said to leave the noise to its prior", {
+  noise <- function(fit) Filter(function(note) note$what == "noise", fit$notes)
+  d <- data.frame(y = c(3, 7, 2), g = factor(1:3), x = c(1, 2, 4))
+  expect_message(fit <- galvi(y ~ g, d), "fixed effect for each row")
+  expect_length(noise(fit), 1L)
+  expect_length(noise(galvi(y ~ x, d, verbose = FALSE)), 0L)
+  expect_length(noise(galvi(y ~ x, d[1:2, ], verbose = FALSE)), 1L)
+  expect_length(noise(galvi(y ~ x, d, weights = c(1, 1, 0), verbose = FALSE)), 1L)
+  known <- galvi_family("gaussian", variance = fixed(1))
+  expect_length(noise(galvi(y ~ g, d, known, verbose = FALSE)), 0L)
+})
