@@ -330,7 +330,7 @@ own_formula <- function(formula, table = foreign_terms, data = NULL) {
   if (length(formula) != 3L) return(list(to = formula))
   env <- environment(formula)
   if (is.null(env)) env <- globalenv()
-  if (is.data.frame(data)) env <- list2env(as.list(data), parent = env)
+  if (is.data.frame(data)) env <- list2env(as.list(data)[nzchar(names(data))], parent = env)
   notes <- list()
   note <- function(found) notes[[length(notes) + 1L]] <<- found
   pieces <- summands(formula[[3L]])
