@@ -81,6 +81,12 @@ did_you_mean <- function(name, known) {
   if (is.null(near)) "" else sprintf(" Did you mean `%s`?", near)
 }
 
+# The accepted name that may have been meant, in a sentence; else all of them.
+names_hint <- function(name, known, what) {
+  near <- trimws(did_you_mean(name, known))
+  if (nzchar(near)) near else sprintf("%s are %s.", what, quote_names(known, max = 60L))
+}
+
 # ---- checks; each returns its (tidied) value ----
 
 # An argument's value. R's errors while it is evaluated (a misspelt function, a missing object) become errors about
@@ -95,8 +101,8 @@ check_evaluates <- function(expr, arg, what = "argument", words = character(), h
     unused <- matched("unused arguments? \\(([^ =]+) = .*", message)
     object <- named_by_r("object '%s' not found", message)
     if (length(unknown)) {
-      said <- did_you_mean(unknown, words)
-      if (!nzchar(said)) said <- paste0(" ", hint(unknown), recycle0 = TRUE)
+      said <- paste0(" ", hint(unknown), recycle0 = TRUE)
+      if (!length(said)) said <- did_you_mean(unknown, words)
       stop_galvi(what, paste0(sprintf("`%s`: could not find the function `%s()`.", arg, unknown), said))
     }
     if (length(object)) {

@@ -33,7 +33,7 @@ family_hint <- function(name) {
   refused <- refused_families
   hit <- which(vapply(names(refused), grepl, NA, x = name, ignore.case = TRUE))
   if (length(hit)) return(sprintf("The %s family is not available: %s.", name, refused[[hit[1L]]]))
-  sprintf("Families are %s.", quote_names(family_words, max = 60L))
+  names_hint(name, c(family_words, "galvi_family"), "Families")
 }
 
 #' What to write for a link that binomial() of base R does not have, where ours has it

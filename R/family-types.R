@@ -186,7 +186,8 @@ family_types <- lapply(c(list(
     links = c(identity = "von_mises"), response = angle_response, example = c(0, 1, -1),
     parameters = list(kappa = positive(concentration_start, default = 1)), scale = angle_scale, angle = TRUE,
     location = "direction", sigma = function(parameters) 1 / sqrt(parameters$kappa),
-    refused = c(tan_half = "galvi models the angle itself: use the identity link")
+    refused = c(tan_half = "effects are those on the angle itself here (tan_half is the default of brms)"),
+    instead = c(tan_half = ", the model of brms::von_mises(\"identity\")")
   ),
   binomial = list(
     links = c(
@@ -566,8 +567,9 @@ zero_family <- function(kind, base) {
   known <- grep(paste0("^", kind), names(family_types), value = TRUE)
   if (!name %in% known) {
     stop_galvi("family", sprintf(
-      "`base` of %s() must be one of %s, not %s.", kind,
-      quote_names(sub(paste0(kind, "_"), "", known, fixed = TRUE), "\""), base$family
+      "`base` of %s() must be one of %s, not %s%s.", kind,
+      quote_names(sub(paste0(kind, "_"), "", known, fixed = TRUE), "\""), base$family,
+      if (base$family == "nbinom1") ": for overdispersed counts use negbinomial(), which is glmmTMB's nbinom2()" else ""
     ))
   }
   set_parameters(family_by_name(name, base$link, "base"), base$parameters)

@@ -38,7 +38,7 @@ cox_parts <- function(formula, data, elsewhere = character()) {
       "`formula` must have a response, as in survival::Surv(time, status) ~ %s.", deparse_one(formula[[2L]])
     ))
   }
-  check_foreign_formula(formula, cox_foreign_terms())
+  check_foreign_formula(formula, cox_foreign_terms(), data)
   pieces <- summands(formula[[3L]])
   own <- vapply(pieces, function(piece) any_head(piece$expr) == "strata" && piece$sign > 0, NA)
   strata <- strata_variable(lapply(pieces[own], `[[`, "expr"))

@@ -282,8 +282,7 @@ foreign_arguments <- local({
   dispersion <- list(
     to = function(call, value) {
       if (!identical(value, quote(~0))) return(with_parameter_formula(call, value, NULL, NULL))
-      if (!any_head(call[["family"]]) %in% c("", "gaussian")) return(call)
-      replace_in(call, "family", quote(galvi_family("gaussian", variance = fixed(0))))
+      if (is_gaussian_call(call)) replace_in(call, "family", without_noise) else call
     },
     say = function(call, value) {
       if (identical(value, quote(~0))) "The variance of the noise is a parameter of the family, which may be fixed." else {

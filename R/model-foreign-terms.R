@@ -47,9 +47,25 @@ graph_text <- function(g, graph, type, default) {
     ", model = \"%s\"", model))
 }
 
+# (time, gr) of brms, by name or by place -> text; group: NULL for none
+times_and_group <- function(v, a) {
+  if (!is.null(a[["time"]])) v <- c(argument_text(a[["time"]], "t"), v)
+  group <- if (!is.null(a[["gr"]])) argument_text(a[["gr"]], "g") else if (length(v) > 1L) v[2L]
+  list(time = first_of(v, "t"), group = group)
+}
+
 brms_times <- function(v, a) {
-  time <- if (!is.null(a[["time"]])) argument_text(a[["time"]], "t") else first_of(v, "t")
-  sprintf("ar1(%s%s)", time, if (is.null(a[["gr"]])) "" else sprintf(", by = %s", argument_text(a[["gr"]], "g")))
+  of <- times_and_group(v, a)
+  sprintf("ar1(%s%s)", of$time, if (is.null(of$group)) "" else sprintf(", by = %s", of$group))
+}
+
+# Names that advice has where the user gave none, and what they stand for.
+stand_ins <- c(t = "the time of a row", g = "the grouping factor", W = "the matrix of neighbours")
+
+stand_in_text <- function(expr, to, say) {
+  new <- intersect(setdiff(all.vars(str2lang(to)), all.vars(expr)), names(stand_ins))
+  new <- Filter(function(name) !grepl(sprintf("\\b%s\\b", name), say), new)
+  if (length(new)) sprintf("Here %s.", paste(new, "is", stand_ins[new], collapse = ", "))
 }
 
 # random(~ 1 | g), re(random = ~ x | g), random(g)
@@ -76,13 +92,63 @@ bar_sides <- function(a) {
   list(variable = deparse_one(variable), group = deparse_one(x[[3L]]))
 }
 
-bar_process <- function(a, kernel) {
-  sprintf("gp(%s, by = factor(%s), kernel = %s)", bar_sides(a)$variable, bar_sides(a)$group, kernel)
+#' What numFactor() of glmmTMB was made of: it names levels "(1,2)" by their numbers, which are those of columns
+#' @param env Has the columns.
+#' @return list(at: names as text; guessed: those of them that stand for what is not known)
+#' @noRd
+coordinates_of <- function(variable, env) {
+  if (any_head(variable) == "numFactor") return(list(at = unnamed_text(as.list(variable)[-1L])))
+  value <- get0(deparse_one(variable), env)
+  if (is.numeric(value)) return(list(at = deparse_one(variable)))
+  if (!is.factor(value) || !all(grepl("^[(].*[)]$", levels(value)))) return(list(at = "t", guessed = "t"))
+  numbers <- strsplit(gsub("[()]", "", as.character(value)), ",", fixed = TRUE)
+  count <- max(lengths(numbers))
+  at <- vapply(seq_len(count), function(j) {
+    text <- vapply(numbers, `[`, "", j)
+    same <- Find(function(name) {
+      column <- get0(name, env)
+      is.numeric(column) && identical(as.character(column), text)
+    }, ls(env))
+    or_else(same, NA_character_)
+  }, "")
+  guessed <- which(is.na(at))
+  at[guessed] <- if (count == 1L) "t" else paste0("x", guessed)
+  list(at = at, guessed = at[guessed])
+}
+
+process_kernels <- c(exp = "matern12()", gau = "se()", mat = "matern32()")
+
+# exp(numFactor(t) + 0 | g) and the like of glmmTMB: a process for each group, all with the same hyperparameters
+bar_process <- function(expr, env) {
+  bar <- bar_among(as.list(expr)[-1L])
+  left <- Filter(function(e) !is.numeric(e), lapply(summands(bar[[2L]]), `[[`, "expr"))
+  found <- coordinates_of(if (length(left)) left[[1L]] else quote(t), env)
+  at <- found$at
+  group <- deparse_one(bar[[3L]])
+  alone <- length(unique(tryCatch(eval(bar[[3L]], env), error = function(e) 1:2))) == 1L
+  kernel <- process_kernels[any_head(expr)]
+  list(
+    from = "glmmTMB",
+    to = if (length(at) == 1L && kernel == "matern12()" && !alone) sprintf("ou(%s | %s)", at, group) else {
+      sprintf("gp(%s%s, center = FALSE, kernel = %s)", paste(at, collapse = ", "),
+        if (alone) "" else sprintf(", by = factor(%s), by_hyper = \"shared\"", group), kernel)
+    },
+    say = if (length(found$guessed)) {
+      sprintf("Here %s stand%s for what numFactor() was made of.", paste(found$guessed, collapse = " and "),
+        if (length(found$guessed) == 1L) "s" else "")
+    }
+  )
 }
 
 # (1 | p | g) -> list(to, say), NULL if it is ours
 foreign_bar <- function(bar) {
   left <- bar[[2L]]
+  right <- bar[[3L]]
+  if (head_name(right) == "%in%" && is.symbol(right[[2L]]) && is.symbol(right[[3L]])) {
+    right[[1L]] <- as.name(":")
+    bar[[3L]] <- right
+    return(list(how = "compares values, and nested groups have a colon", to = sprintf("(%s)", deparse_one(bar))))
+  }
   if (!head_name(left) %in% bars) return(NULL)
   right <- deparse_one(bar[[3L]])
   list(from = "brms", to = sprintf("(%s %s %s)", deparse_one(left[[2L]]), head_name(left), right), say = sprintf(
@@ -217,6 +283,9 @@ foreign_term <- function(expr, env, table) {
     return(list(from = package, to = deparse_one(expr)))
   }
   if (name %in% names(bar_words) && has_bar(a)) return(NULL)
+  if (name %in% names(process_kernels) && has_bar(a) && (other || !is_users_own(name, env))) {
+    return(bar_process(expr, env))
+  }
   entry <- table[[name]]
   if (is.null(entry) || entry$bar && !has_bar(a)) return(NULL)
   if (!entry$strict && !other && is_users_own(name, env)) return(NULL)
@@ -224,7 +293,9 @@ foreign_term <- function(expr, env, table) {
   say <- entry$say
   if (is.function(say)) say <- say(v, a)
   if (!is.null(say) && grepl("%s", say, fixed = TRUE)) say <- gsub("%s", first_of(v, "x"), say, fixed = TRUE)
-  list(from = if (other) package else entry$from, to = entry$to(v, a), say = say)
+  to <- entry$to(v, a)
+  say <- paste(c(say, stand_in_text(expr, to, paste(say, collapse = ""))), collapse = " ")
+  list(from = if (other) package else entry$from, to = to, say = say, family = entry$family)
 }
 
 #' A summand with foreign terms replaced
@@ -244,19 +315,22 @@ without_foreign <- function(expr, env, table, note) {
 }
 
 #' Stops if a formula has terms or left sides of other packages: the error shows the formula as it is written here
+#' @param data Where its variables are looked for first; NULL: nowhere else.
 #' @noRd
-check_foreign_formula <- function(formula, table = foreign_terms) {
-  found <- own_formula(formula, table)
+check_foreign_formula <- function(formula, table = foreign_terms, data = NULL) {
+  found <- own_formula(formula, table, data)
   if (!length(found$notes)) return(invisible())
-  stop_rewritten("formula", foreign_message(found$notes), formula, found$to)
+  family <- Find(Negate(is.null), lapply(found$notes, `[[`, "family"))
+  stop_rewritten("formula", foreign_message(found$notes), formula, found$to, family)
 }
 
 #' A formula with all that is of other packages replaced -> list(to, notes: what was replaced)
 #' @noRd
-own_formula <- function(formula, table = foreign_terms) {
+own_formula <- function(formula, table = foreign_terms, data = NULL) {
   if (length(formula) != 3L) return(list(to = formula))
   env <- environment(formula)
   if (is.null(env)) env <- globalenv()
+  if (is.data.frame(data)) env <- list2env(as.list(data)[nzchar(names(data))], parent = env)
   notes <- list()
   note <- function(found) notes[[length(notes) + 1L]] <<- found
   pieces <- summands(formula[[3L]])
@@ -265,7 +339,7 @@ own_formula <- function(formula, table = foreign_terms) {
     new <- without_foreign(piece$expr, env, table, note)
     if (identical(new, piece$expr)) list(piece) else summands(new, piece$sign)
   })
-  pieces <- unlist(pieces, recursive = FALSE)
+  pieces <- without_named_intercept(unlist(pieces, recursive = FALSE), env, data, note)
   surv <- unattached_surv(formula[[2L]], env)
   to <- formula
   attributes(to) <- NULL
@@ -275,6 +349,16 @@ own_formula <- function(formula, table = foreign_terms) {
     note(list(old = deparse_one(formula[[2L]]), to = deparse_one(surv)))
   }
   list(to = to, notes = notes)
+}
+
+# y ~ 0 + Intercept + x of brms -> y ~ x, where there is no such column
+without_named_intercept <- function(pieces, env, data, note) {
+  named <- vapply(pieces, function(piece) identical(piece$expr, quote(Intercept)) && piece$sign > 0, NA)
+  if (!any(named) || is.null(data) || exists("Intercept", envir = env)) return(pieces)
+  note(list(old = "Intercept", how = "is brms' name of the intercept, which any formula has", to = "1"))
+  zero <- vapply(pieces, function(piece) identical(piece$expr, if (piece$sign > 0) 0 else 1), NA)
+  left <- pieces[!named & !zero]
+  if (length(left)) left else list(list(expr = 1, sign = 1))
 }
 
 # Surv() is found by its name only where survival is attached.
@@ -315,11 +399,12 @@ foreign_message <- function(notes) {
 
 #' An error whose message ends with the user's formula, or call, as it should be
 #'
-#' @param from,to Formulas; arguments: those of galvi() that go with the new one, as text.
+#' @param from,to Formulas; family: the one that goes with the new formula in place of the default, or NULL.
 #' @noRd
-stop_rewritten <- function(what, message, from, to) {
+stop_rewritten <- function(what, message, from, to, family = NULL) {
   condition <- new_galvi_condition("error", what, message, NULL)
   condition$from <- from
+  condition$family <- family
   condition$formula <- to
   condition$plain <- message
   condition$message <- paste0(message, " The formula is then ", deparse_one(to), ".")
@@ -355,8 +440,18 @@ rewritten_call <- function(call, formula, e) {
     new <- if (is.list(formula)) as.call(c(quote(list), lapply(unname(formula), replace))) else e$formula
   }
   if ("formula" %in% names(call)) call$formula <- new else call[[2L]] <- new
+  if (!is.null(e$family) && is_gaussian_call(call)) call$family <- e$family
   call
 }
+
+# Is the family of a call of galvi() gaussian(), as it is without one?
+is_gaussian_call <- function(call) {
+  family <- call[["family"]]
+  is.null(family) || any(vapply(list("gaussian", quote(gaussian)), identical, NA, family)) ||
+    any_head(family) == "gaussian"
+}
+
+without_noise <- quote(galvi_family("gaussian", variance = fixed(0)))
 
 # A call on one line; objects that stand in it, as with do.call(), by a name.
 call_text <- function(call) {
@@ -377,18 +472,18 @@ call_text <- function(call) {
 #'
 #' @return A list by the name of their function: from, the package; to(a, by), ours as text, from the unnamed arguments
 #'   as text and all arguments as expressions; say, what the two do not share (or NULL); bar: only where one of the
-#'   arguments is `x | g`; ours: with a function of this name of the user's own the formula is left as it is.
+#'   arguments is `x | g`; strict: also where the user has a function of this name; family: the call of a family that
+#'   takes the place of gaussian().
 #' @noRd
 foreign_terms <- local({
-  term <- function(from, to, say = NULL, bar = FALSE, strict = FALSE) {
-    list(from = from, to = to, say = say, bar = bar, strict = strict)
+  term <- function(from, to, say = NULL, bar = FALSE, strict = FALSE, family = NULL) {
+    list(from = from, to = to, say = say, bar = bar, strict = strict, family = family)
   }
   smooth <- function(v, a) gp_text(v, by = a[["by"]])
   group <- function(v, a) sprintf("(1 | %s)", first_of(v, "g"))
   as_it_is <- function(v, a) first_of(v, "x")
-  structured <- function(to, say = NULL) term("glmmTMB", to, say, bar = TRUE)
   frailty <- term("survival", group)
-  c(list(
+  list(
     lo = term("gam", smooth), pb = term("gamlss", smooth), ps = term("gamlss", smooth), bbs = term("mboost", smooth),
     bols = term("mboost", as_it_is), brandom = term("mboost", group),
     frailty = frailty, frailty.gaussian = frailty, frailty.gamma = frailty, frailty.t = frailty,
@@ -411,8 +506,10 @@ foreign_terms <- local({
     ar = term("brms", brms_times), arma = term("brms", brms_times, "Only the first order is here."),
     ma = term("brms", brms_times, "galvi has the autoregression of the first order."),
     cosy = term("brms", function(v, a) sprintf("(1 | %s)", argument_text(a[["gr"]], "g"))),
-    unstr = term("brms", function(v, a) sprintf("(0 + %s | %s)", argument_text(a[["time"]], "t"),
-      argument_text(a[["gr"]], "g"))),
+    unstr = term("brms", function(v, a) {
+      of <- times_and_group(v, a)
+      sprintf("us(0 + factor(%s) | %s)", of$time, argument_text(of$group, "g"))
+    }, "Its covariance is that of the residuals, so the family has no noise of its own.", family = without_noise),
     mo = term("brms", function(v, a) sprintf("rw1(%s)", first_of(v, "x")),
       paste(
         "A walk over the steps of the variable is smooth, but need not be monotonic: effects that all have one sign have",
@@ -444,9 +541,7 @@ foreign_terms <- local({
     AR1 = term("spaMM", function(v, a) sprintf("ar1(%s)", bar_sides(a)$group), bar = TRUE),
     corrMatrix = term("spaMM", function(v, a) sprintf("(1 | gr(%s, cov = A))", bar_sides(a)$group),
       "A is the matrix that spaMM has as corrMatrix, with the levels as row names.", bar = TRUE)
-  ), lapply(c(exp = "matern12()", gau = "se()", mat = "matern32()"), function(kernel) {
-    structured(function(v, a) bar_process(a, kernel))
-  }))
+  )
 })
 
 # The names that brms, GPflow, scikit-learn and others have for our kernels.

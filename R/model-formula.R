@@ -31,7 +31,7 @@ parse_formula <- function(formula, data, elsewhere = character()) {
       "`formula` must have a response, as in y ~ %s.", deparse_one(formula[[2L]])
     ))
   }
-  check_foreign_formula(formula)
+  check_foreign_formula(formula, data = data)
   parts <- sort_summands(summands(formula[[3L]]), env)
   refuse_intervals(parts$specs)
   sorted_formula(formula, parts, data, elsewhere)

@@ -28,9 +28,16 @@ brms_formulas <- function(x) {
     stop_galvi("formula", paste("`formula` is a non-linear formula of brms.", non_linear_formula))
   }
   if (length(x$pfix)) {
+    name <- names(x$pfix)[1L]
+    held <- format(x$pfix[[1L]], digits = 15L)
+    family <- switch(name,
+      quantile = "asymmetric_laplace(quantile = %s)", nu = "student(df = fixed(%s))",
+      kappa = "von_mises(kappa = fixed(%s))", phi = "beta_family(precision = fixed(%s))",
+      shape = "negbinomial(size = fixed(%s))", sigma = "galvi_family(\"gaussian\", variance = fixed(%s^2))",
+      "galvi_family(\"gaussian\", variance = fixed(1))"
+    )
     stop_galvi("formula", sprintf(
-      "`formula` fixes `%s`: fix it in the family instead, as in galvi_family(\"gaussian\", variance = fixed(1)).",
-      names(x$pfix)[1L]
+      "`formula` fixes `%s`: fix it in the family instead, as in %s.", name, sub("%s", held, family, fixed = TRUE)
     ))
   }
   strip <- function(f) stats::as.formula(as.call(as.list(f)), env = environment(f))

@@ -302,7 +302,7 @@ check_fitc_method <- function(method, specs) {
 gp_kernel <- function(expr, env) {
   if (is.null(expr)) return(se())
   kernel <- check_evaluates(eval_galvi(expr, env), "kernel", "kernel", kernel_words(), function(name) {
-    sprintf("Kernels are %s.", quote_names(kernel_words(), max = 20L))
+    names_hint(name, kernel_words(), "Kernels")
   })
   if (is.function(kernel)) kernel <- called_kernel(kernel)
   if (!is_kernel(kernel)) {

@@ -57,9 +57,34 @@ test_that("families of brms without a counterpart are refused with what to use",
   foreign_refused(brms_family("zero_inflated_beta", "logit"), "zero_one_inflated_beta\\(\\).*ordbeta\\(\\)")
   foreign_refused(brms_family("hurdle_cumulative", "logit"), "hurdle\\(\\)")
   foreign_refused(brms_family("asym_laplace", "identity"), "asymmetric_laplace\\(quantile = 0.5\\)")
+  foreign_refused(brms_family("von_mises", "tan_half"),
+    "default of brms.: use von_mises\\(\\), the model of brms::von_mises\\(\"identity\"\\)")
+  expect_translated(brms_family("von_mises", "identity"), "von_mises", "identity")
   expect_translated(brms_family("multinomial", "logit"), "categorical", "logit")
   foreign_refused(brms_family("frechet", "log"), "Gamma")
   foreign_refused(brms_family("exgaussian", "log"), "identity")
+})
+
+test_that("parameters that brms::bf() fixes are those of families that exist", {
+  d <- data.frame(x = 1:20, y = rnorm(20))
+  fixes <- function(...) structure(list(formula = y ~ x, pfix = list(...)), class = c("brmsformula", "bform"))
+  advised <- function(formula) sub(".* as in (.*)[.]$", "\\1", message_of_error(galvi(formula, d)))
+  expect_identical(advised(fixes(quantile = 0.25)), "asymmetric_laplace(quantile = 0.25)")
+  expect_identical(advised(fixes(sigma = 2)), "galvi_family(\"gaussian\", variance = fixed(2^2))")
+  for (name in c("quantile", "nu", "kappa", "phi", "shape", "sigma", "zi")) {
+    family <- eval(str2lang(advised(do.call(fixes, stats::setNames(list(0.5), name)))), asNamespace("galvi"))
+    expect_s3_class(family, "galvi_family")
+  }
+})
+
+test_that("nbinom2 is negbinomial() here, also within other families", {
+  d <- data.frame(x = 1:20, y = rpois(20, 2))
+  for (kind in c("zero_inflated", "hurdle")) {
+    said <- message_of_error(galvi(y ~ x, d, get(kind)(nbinom1())))
+    expect_match(said, "use negbinomial(), which is glmmTMB's nbinom2()", fixed = TRUE)
+  }
+  said <- message_of_error(galvi(y ~ x, d, zero_inflated(nbinom2())))
+  expect_match(said, "In galvi it is negbinomial().", fixed = TRUE)
 })
 
 test_that("survival families of brms are ours", {

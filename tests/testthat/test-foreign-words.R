@@ -40,7 +40,7 @@ test_that("terms of other packages are shown as they are written here, and run",
     f(t, model = "ar1", replicate = g), f(g, model = "besag", graph = W, scale.model = TRUE), f(g, model = "bym2",
       graph = W),
     f(g, model = "bym", graph = W), car(W, gr = g), car(W, gr = g, type = "icar"), car(W, gr = g, type = "bym2"),
-    ar(time = t, gr = g), ar(t), arma(time = t, gr = g), ma(t), cosy(gr = g), unstr(f, g), unstr(time = f, gr = g),
+    ar(time = t, gr = g), ar(t), arma(time = t, gr = g), ma(t), cosy(gr = g), unstr(t, g), unstr(time = t, gr = g),
       mo(t), me(x, 0.1), sar(W), fcor(A),
     mi(x), gr(g), mm(g, id), mrf(g), re(random = ~ x | g), random(~ 1 | g), random(g), cs(x),
     glmmTMB::us(1 + x | g), glmmTMB::ar1(factor(t) + 0 | g),
@@ -71,6 +71,57 @@ test_that("a lengthscale of each input is asked for outside the kernel by others
   expect_identical(own(quote(gp(x, z, iso = TRUE))), "gp(x, z)")
   expect_identical(own(quote(gp(x, z, kernel = rbf(), ard = TRUE))), "gp(x, z, kernel = se(ard = TRUE))")
   expect_identical(own(quote(gp(x, z, cov = "matern15", iso = FALSE))), "gp(x, z, kernel = matern32(ard = TRUE))")
+})
+
+test_that("processes of glmmTMB are told the numbers behind numFactor()", {
+  d <- stranger()
+  # as numFactor() names its levels
+  d$at <- factor(sprintf("(%s)", d$t))
+  d$place <- factor(sprintf("(%s,%s)", d$x, d$z))
+  d$gone <- factor(sprintf("(%s,%s)", d$x + 1, d$z))
+  d$one <- "a"
+  env <- list2env(list(d = d), parent = globalenv())
+  advised <- function(term) {
+    said <- message_of_error(eval(bquote(galvi(b ~ .(term), d)), env))
+    call <- advised_call(said)
+    if (!grepl("stands? for", said)) expect_runs(call, env, said)
+    structure(deparse1(call[[2L]][[3L]]), said = said)
+  }
+  expect_equal(advised(quote(exp(at + 0 | g))), "ou(t | g)", ignore_attr = TRUE)
+  expect_equal(advised(quote(exp(glmmTMB::numFactor(t) + 0 | g))), "ou(t | g)", ignore_attr = TRUE)
+  expect_equal(advised(quote(exp(0 + at | one))), "gp(t, center = FALSE, kernel = matern12())", ignore_attr = TRUE)
+  expect_equal(advised(quote(mat(place + 0 | 1))), "gp(x, z, center = FALSE, kernel = matern32())",
+    ignore_attr = TRUE)
+  expect_equal(advised(quote(gau(place + 0 | f))), paste(
+    "gp(x, z, by = factor(f), by_hyper = \"shared\", center = FALSE, kernel = se())"), ignore_attr = TRUE)
+  unknown <- advised(quote(mat(gone + 0 | one)))
+  expect_match(unknown, "gp(x1, z,", fixed = TRUE)
+  expect_match(attr(unknown, "said"), "Here x1 stands for what numFactor() was made of", fixed = TRUE)
+  expect_match(attr(advised(quote(exp(nowhere + 0 | g))), "said"), "Here .* stands? for what numFactor")
+})
+
+test_that("correlated residuals of brms keep their times and groups, and say what is not named", {
+  env <- list2env(stranger_objects(stranger()), parent = globalenv())
+  said <- function(term) message_of_error(eval(bquote(galvi(x ~ .(term), d)), env))
+  expect_identical(advised_call(said(quote(unstr(t, g)))), quote(
+    galvi(x ~ us(0 + factor(t) | g), data = d, family = galvi_family("gaussian", variance = fixed(0)))))
+  expect_runs(advised_call(said(quote(unstr(t, g)))), env, "unstr")
+  expect_identical(advised_call(said(quote(ar(t, g)))), quote(galvi(x ~ ar1(t, by = g), data = d)))
+  expect_match(said(quote(ar(p = 1))), "Here t is the time of a row.", fixed = TRUE)
+  expect_match(said(quote(cosy())), "Here g is the grouping factor.", fixed = TRUE)
+  expect_no_match(said(quote(ar(time = t))), "Here")
+  # a family that is not gaussian is the user's
+  kept <- message_of_error(eval(quote(galvi(x ~ unstr(t, g), d, family = student())), env))
+  expect_match(kept, "family = student()", fixed = TRUE)
+})
+
+test_that("an intercept by its name in brms, and groups with %in%, are written as here", {
+  env <- list2env(list(d = stranger()), parent = globalenv())
+  said <- function(call) message_of_error(eval(call, env))
+  expect_identical(advised_call(said(quote(galvi(y ~ 0 + Intercept + z, d)))), quote(galvi(y ~ z, data = d)))
+  expect_identical(advised_call(said(quote(galvi(y ~ Intercept - 1, d)))), quote(galvi(y ~ 1, data = d)))
+  expect_identical(advised_call(said(quote(galvi(y ~ (1 | t %in% g), d)))), quote(galvi(y ~ (1 | t:g), data = d)))
+  expect_identical(names(coef(galvi(y ~ 0 + Intercept, transform(stranger(), Intercept = x)))), "Intercept")
 })
 
 test_that("a response without noise is glmmTMB's dispformula = ~ 0", {

@@ -1,0 +1,27 @@
+# Generics of other packages without an answer say what to use: what they name runs.
+
+test_that("every generic that is refused says what to use", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(40), g = factor(rep(1:8, 5)), time = rexp(40), status = 1)
+  d$y <- d$x + rnorm(8)[d$g] + rnorm(40)
+  fit <- galvi(y ~ x + (1 | g), d)
+  refused <- function(call, text) expect_error(call, text, fixed = TRUE, class = "galvi_error_argument")
+  if (requireNamespace("lme4", quietly = TRUE)) {
+    refused(lme4::refit(fit, d$y), "update(fit, data = )")
+    for (ask in c("isSingular", "getME")) refused(getExportedValue("lme4", ask)(fit), "fit$hyper has the status")
+  }
+  expect_s3_class(update(fit, data = transform(d, y = y + 1)), "galvi")
+  for (view in list(ranef, fixef, VarCorr, stats::model.matrix, as.matrix)) expect_no_error(view(fit))
+  flat <- suppressMessages(galvi(y ~ x + (1 | g), transform(d, y = x + rep(c(1, -1, 2, -2, 0), each = 8))))
+  expect_identical(flat$hyper$status[1L], "at bound")
+
+  skip_if_not_installed("survival")
+  refused(survival::survfit(fit), "predict(fit, newdata, type = \"survival\", times =)")
+  times <- galvi(survival::Surv(time, status) ~ x, d, weibull())
+  expect_no_error(predict(times, d[1:2, ], type = "survival", times = 1))
+  hazards <- galvi(survival::Surv(time, status) ~ x, d, cox())
+  refused(survival::concordance(hazards), "predict(fit, type = \"link\")")
+  peer <- survival::coxph(survival::Surv(time, status) ~ x, d)
+  ours <- survival::concordance(survival::Surv(time, status) ~ predict(hazards, type = "link"), d, reverse = TRUE)
+  expect_equal(ours$concordance, survival::concordance(peer)$concordance)
+})
