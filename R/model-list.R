@@ -284,10 +284,11 @@ thin_centre_rows <- 500L
 
 thin_centre <- function(centre) {
   groups <- if (is.null(centre$group)) rep(1L, nrow(centre$inputs)) else centre$group
+  whole <- sum(centre$weight)
   kept <- lapply(split(seq_along(groups), groups), function(own) {
     reached <- cumsum(centre$weight[own])
     total <- reached[length(reached)]
-    number <- min(length(own), max(50, round(thin_centre_rows * total / sum(centre$weight))))
+    number <- min(length(own), max(50, round(thin_centre_rows * total / whole)))
     at <- findInterval((seq_len(number) - 0.5) / number * total, reached) + 1L
     counts <- tabulate(at, length(own))
     list(at = own[counts > 0L], weight = counts[counts > 0L] * total / number)

@@ -106,10 +106,12 @@ of_nbinom1 <- function(y, a, size, h) of_nbinom1_phi(y, a, log(h), size)
 conway_maxwell <- function(eta, nu) {
   mean <- exp(eta)
   j <- seq(0, ceiling(mean + 40 * sqrt(mean / nu) + 60 * (1 + if (nu < 1) min(mean, 1 / nu) else 0)))
-  exponent <- function(rate) j * rate - nu * lfactorial(j)
+  falling <- nu * lfactorial(j)
+  exponent <- function(rate) j * rate - falling
   shares <- function(rate) {
     e <- exponent(rate)
-    exp(e - max(e)) / sum(exp(e - max(e)))
+    p <- exp(e - max(e))
+    p / sum(p)
   }
   low <- min(nu * eta, eta) - 3
   high <- if (nu <= 1) nu * eta + 1e-9 else nu * log(mean + 2) + 1
@@ -122,14 +124,15 @@ conway_maxwell <- function(eta, nu) {
   e <- exponent(rate)
   list(log_rate = rate, log_total = max(e) + log(sum(exp(e - max(e)))), y = j, p = shares(rate))
 }
+# With several y a row for each and a column for each eta.
 of_compois <- function(y, eta, trials = 1, nu = 1) {
   # far below, Y is 0 or 1; far above, nu times the mean is large and lambda^(1 / nu) near the mean
   vapply(eta, function(e) {
-    if (e < -36) return(if (y == 0) -exp(e) else y * e - nu * lfactorial(y))
+    if (e < -36) return(ifelse(y == 0, -exp(e), y * e - nu * lfactorial(y)))
     if (e > 9) return(compois_series(y, e, nu))
     own <- conway_maxwell(e, nu)
     y * own$log_rate - nu * lfactorial(y) - own$log_total
-  }, 0)
+  }, numeric(length(y)))
 }
 # The first terms in 1 / (nu mean), which is below 1e-4.
 compois_series <- function(y, eta, nu) {

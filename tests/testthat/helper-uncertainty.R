@@ -180,6 +180,15 @@ uncertainty_fit <- function(case, uncertainty = "auto", threads = 1, ...) {
   )
 }
 
+# The fit of a case as uncertainty_case() draws it by default, which many tests look at, made once. The generator is where
+# uncertainty_case() leaves it.
+case_fit <- function(name, uncertainty = "auto") {
+  case <- uncertainty_case(name)
+  key <- paste("uncertainty", name, uncertainty)
+  if (is.null(small_fits[[key]])) small_fits[[key]] <- uncertainty_fit(case, uncertainty)
+  small_fits[[key]]
+}
+
 # The rows of a predictor's model matrix in the columns of vcov(fit): zero for those of the other predictors.
 predictor_rows <- function(case, fit, dpar, newdata) {
   mean <- is.null(dpar)
