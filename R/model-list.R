@@ -165,9 +165,10 @@ pilot_models <- function(model, learn, all = length(model$y)) {
   knots <- max(0L, vapply(prior_terms(model), function(term) length(term$knots$times), 1L))
   rows <- max(2000L, 20L * points, 20L * columns, 20L * knots)
   if (learn && has_nodes_at_rows(model)) return(if (all >= 3L * rows) list(model_of_nodes(model)))
-  learns <- learn && (points || knots)
-  if (!(learns || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
-  sizes <- rows * 10^(if (learns) 0:6 else 0)
+  if (!((points || knots) && learn || sums && length(model$predictors) > 1L) || all < 3L * rows) return(NULL)
+  # few hyperparameters are learned from all rows as soon
+  places <- unlist(lapply(prior_terms(model), function(term) term$inducing$coordinates))
+  sizes <- rows * 10^(if (learn && (any(model$hyper$learned[places]) || !sums)) 0:6 else 0)
   sizes <- sizes[sizes == rows | 3 * sizes <= all & sizes <= length(model$y)]
   lapply(sizes, function(rows) with_thin_centres(model_of_rows(model, sort(spread_over(length(model$y), rows, 2L)))))
 }

@@ -51,8 +51,9 @@ std::optional<Matrix> objective_hessian(LatentGaussianModel& model, const Algori
     model.update(table.values());
     const Posterior q = climber.run(model, start, control, aside).posterior;
     found = q.start();
+    Vector out = table.chain(climber.objective_gradient(model, q, table.size()));
     if (visit) visit(i, move, q);
-    return table.chain(climber.objective_gradient(model, q, table.size()));
+    return out;
   };
   const Index m = static_cast<Index>(which.size());
   constexpr double none = std::numeric_limits<double>::quiet_NaN();

@@ -1,42 +1,59 @@
 #include "fit/evidence.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
+
+#include "likelihood/custom.h"
 
 namespace galvi {
 
 namespace {
 
 constexpr Index most_rows = 20000, most_summed = 300;
+constexpr std::size_t width = 100;  // rows whose covariances are computed at a time
 
-/// What a row has in its own log density f beyond a quadratic function, by values of f at even distances.
-class Rest {
+/// What rows have in their own log densities f beyond quadratic functions, by values of f at even distances.
+class Rests {
  public:
-  Rest(const Likelihood& likelihood, const Datum& datum, double weight, double mean, double variance) {
-    const double sd = std::sqrt(variance);
-    double constant = 0, linear = 0;
-    for (Index i = 0; i < points; ++i) {
-      const double z = place(i), eta = mean + sd * z;
-      rest_[i] = weight * likelihood.log_density(datum, &eta);
-      constant += mass(z) * rest_[i];
-      linear += mass(z) * rest_[i] * z;
-      square_ += mass(z) * rest_[i] * (z * z - 1);
+  /// mean, variance: of the rows under q
+  Rests(const Likelihood& likelihood, const PreparedRows& rows, const Vector& mean, const Vector& variance)
+      : rest_(points, rows.size()), square_(rows.size()) {
+    Matrix eta(rows.size(), points);
+    for (Index i = 0; i < points; ++i) eta.col(i) = mean + place(i) * variance.cwiseSqrt();
+    Matrix f(rows.size(), points);
+    if (const Custom* custom = likelihood.custom()) {  // one call of R
+      const Vector all = custom->log_densities(rows.data.y.replicate(points, 1), eta.reshaped());
+      f = all.reshaped(rows.size(), points);
+    } else {
+      for (Index i = 0; i < points; ++i) likelihood.careful_log_densities(rows, eta.col(i), f.col(i).array());
     }
-    for (Index i = 0; i < points; ++i) {
-      const double z = place(i);
-      rest_[i] -= constant + linear * z + 0.5 * square_ * (z * z - 1);
+    for (Index n = 0; n < rows.size(); ++n) {
+      double constant = 0, linear = 0, square = 0;
+      for (Index i = 0; i < points; ++i) {
+        if (!std::isfinite(f(n, i))) continue;  // a density that is zero far away
+        const double z = place(i), value = mass(z) * rows.data.weight[n] * f(n, i);
+        constant += value;
+        linear += value * z;
+        square += value * (z * z - 1);
+      }
+      square_[n] = square;
+      for (Index i = 0; i < points; ++i) {
+        const double z = place(i);
+        rest_(i, n) = std::isfinite(f(n, i)) ? rows.data.weight[n] * f(n, i) - constant - linear * z -
+                                                   0.5 * square * (z * z - 1)
+                                             : -infinity;
+      }
     }
   }
 
-  /// log E exp(J rest(z)), z ~ N(0, 1): by how much the log evidence of J such rows is above their bound, if nothing else
-  /// is. Fewer rows where so many would leave no prior.
-  double gap(double& J) const {
+  /// log E exp(J rest(z)), z ~ N(0, 1), of row n: by how much the log evidence of J such rows is above their bound, if
+  /// nothing else is. Of fewer rows where so many would leave no prior.
+  double gap(Index n, double& J) const {
     constexpr double most = 0.98;  // of the precision of q
-    if (J * square_ < -most) J = -most / square_;
+    if (J * square_[n] < -most) J = -most / square_[n];
     double sum = 0;
-    for (Index i = 0; i < points; ++i) sum += mass(place(i)) * std::exp(J * rest_[i]);
+    for (Index i = 0; i < points; ++i) sum += mass(place(i)) * std::exp(J * rest_(i, n));
     return std::log(sum);
   }
 
@@ -46,15 +63,17 @@ class Rest {
   static double place(Index i) { return -farthest + distance * static_cast<double>(i); }
   static double mass(double z) { return distance * std::exp(-0.5 * z * z) / std::sqrt(2 * M_PI); }
 
-  double square_ = 0;  // variance times E f''
-  std::array<double, points> rest_;
+  Matrix rest_;    // points x rows
+  Vector square_;  // variance times E f''
 };
 
 // E f_n'''
 Vector third_derivatives(LatentGaussianModel& model, const Posterior& q) {
   Expectations e;
   model.expectation().evaluate(model.context(), model.likelihood(), model.data(), q->mean, q->variance, 2, e);
-  return 2 * e.d_mv.col(0);
+  Vector out = 2 * e.d_mv.col(0);
+  out.tail(model.prior_rows()).setZero();  // heavy-tailed priors of coefficients are not concave, and each stands alone
+  return out;
 }
 
 }  // namespace
@@ -67,13 +86,21 @@ EvidenceAboveBound::EvidenceAboveBound(LatentGaussianModel& model, const Posteri
   rows_.resize(N);
   std::iota(rows_.begin(), rows_.end(), Index{0});
   stands_for_ = Vector::Ones(N);
-  if (N <= most_summed) return;
+  if (N > most_summed) choose(model, q);
+  for (std::size_t begin = 0; begin < rows_.size(); begin += width) {
+    const auto first = rows_.begin() + begin;
+    prepared_.push_back(model.likelihood().prepare(
+        model.data().at({first, first + std::min(width, rows_.size() - begin)})));
+  }
+}
+
+void EvidenceAboveBound::choose(LatentGaussianModel& model, const Posterior& q) {
   // With probabilities in proportion to a row's own part, at even distances among rows in the order of these, so that
   // the order of the data makes no difference but among equals.
   const Vector size =
       third_derivatives(model, q).cwiseAbs().cwiseProduct(Vector(q->variance.col(0).array().pow(1.5)));
   const double total = size.sum();
-  if (!(total > 0) || !std::isfinite(total)) return;
+  if (!(total > 0) || !std::isfinite(total)) return rows_.clear();
   std::stable_sort(rows_.begin(), rows_.end(), [&](Index a, Index b) { return size[a] > size[b]; });
   std::vector<Index> chosen;
   std::vector<double> weight;
@@ -91,27 +118,29 @@ EvidenceAboveBound::EvidenceAboveBound(LatentGaussianModel& model, const Posteri
 }
 
 double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterior& q) const {
-  constexpr std::size_t width = 100;
   constexpr double most_part = 2;
   if (rows_.empty()) return 0;
   const Vector third = third_derivatives(model, q);
   model.restore(q);
   double sum = 0;
-  for (std::size_t begin = 0; begin < rows_.size(); begin += width) {
-    const std::vector<Index> own(rows_.begin() + begin,
-                                 rows_.begin() + std::min(rows_.size(), begin + width));
+  for (std::size_t block = 0; block < prepared_.size(); ++block) {
+    const auto first = rows_.begin() + block * width;
+    const std::vector<Index> own(first, first + prepared_[block].size());
+    model.context().monitor.poll();
     const Matrix V = model.solver(0).covariance(own);
     const Vector with_others = V.array().cube().matrix().transpose() * third;
+    const Vector mean = q->mean(own, 0), variance = V(own, Eigen::all).diagonal();
+    const Rests rests(model.likelihood(), prepared_[block], mean, variance);
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Index m = own[i], column = static_cast<Index>(i);
       const double c = third[m] * with_others[column] / 12;
       const double alone = third[m] * third[m] * std::pow(V(m, column), 3) / 12;
-      if (!(alone > 0)) continue;
+      if (!(alone > 0) || c == 0) continue;
       double like_it = std::abs(c) / alone;
-      const Rest rest(model.likelihood(), model.data()[m], model.data().weight[m], q->mean(m, 0), q->variance(m, 0));
-      const double gap = rest.gap(like_it);
+      const double gap = rests.gap(column, like_it);
+      if (!std::isfinite(gap)) continue;  // q is too wide for the points
       const double part = gap / (like_it * like_it * alone);
-      sum += stands_for_[static_cast<Index>(begin + i)] * c * std::clamp(part, 0.0, most_part);
+      sum += stands_for_[static_cast<Index>(block * width + i)] * c * std::clamp(part, 0.0, most_part);
     }
   }
   return std::isfinite(sum) ? sum : 0;

@@ -19,6 +19,8 @@ namespace galvi {
 
 class EvidenceAboveBound {
  public:
+  /// Nothing is known.
+  EvidenceAboveBound() = default;
   /// The rows m that are summed over: all, or some, chosen by what they have at q, which stand for the others.
   EvidenceAboveBound(LatentGaussianModel& model, const Posterior& q);
   /// At any hyperparameters of the model, with q there. Zero where nothing is known: with several latent values, bounds of
@@ -26,8 +28,11 @@ class EvidenceAboveBound {
   double operator()(LatentGaussianModel& model, const Posterior& q) const;
 
  private:
+  void choose(LatentGaussianModel& model, const Posterior& q);
+
   std::vector<Index> rows_;
   Vector stands_for_;  // so many rows each
+  std::vector<PreparedRows> prepared_;
 };
 
 }  // namespace galvi

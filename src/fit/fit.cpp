@@ -208,7 +208,8 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   std::vector<WeightedState> states;
   int fits = 0;
   model.update(values);
-  const EvidenceAboveBound evidence(model, q);
+  // an algorithm with a gradient of its own has an evidence of its own
+  const EvidenceAboveBound evidence = plan.algorithm->gradient ? EvidenceAboveBound() : EvidenceAboveBound(model, q);
   const double at_mode = evidence(model, q);
   const Fall fall = [&](const Vector& z, bool point) -> std::optional<double> {
     if (point && z.isZero(0)) {

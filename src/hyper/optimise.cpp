@@ -125,12 +125,12 @@ struct Search {
 /// Points aside along each axis decide: the best of them if it gains anything that is felt, or empty.
 std::optional<Vector> better_aside(const Objective& objective, const LbfgsResult& found, const Vector& lower,
                                    const Vector& upper) {
-  constexpr double aside = 0.05, felt = 1e-3;  // nats
+  constexpr double felt = 1e-3;  // nats
   std::optional<Vector> out;
   double best = found.value - felt;
   Vector gradient;
   for (Index i = 0; i < found.x.size(); ++i)
-    for (const double move : {aside, -aside}) {
+    for (const double move : {0.05, -0.05, 0.005, -0.005}) {
       Vector x = found.x;
       x[i] = std::clamp(x[i] + move, lower[i], upper[i]);
       const double value = objective(x, gradient);
@@ -166,9 +166,9 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   const bool cheap = model.likelihood().conjugate() && model.sums_suffice() && model.has_all_rows();
   search.gradient_tolerance = cheap ? 0.02 * settled : settled;
   // The last digits of many values, such as coordinates of inducing points, are not worth the steps that they take.
-  const bool last_digits = table.learned() <= many;
-  search.value_tolerance = last_digits ? 0 : 100 * control.tol;
-  const double worthwhile = last_digits ? 0 : control.worthwhile;
+  const bool few = table.learned() <= many;
+  search.value_tolerance = few ? 0 : 100 * control.tol;
+  const double worthwhile = few ? 0 : control.worthwhile;
   search.max_step = 4;
   search.patience = 20;  // each one is an inference
   search.curvature = static_cast<double>(model.observations());  // that of the noise
@@ -177,29 +177,32 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   LbfgsResult result;
   std::optional<Matrix> hessian;
   const bool known = control.hessian && control.hessian->rows() == x0.size();
-  const bool keeps = !last_digits && x0.size() <= most_dense;
+  const bool keeps = !few && x0.size() <= most_dense;
   if ((known || keeps) && !control.method->differences) {
     hessian = known ? *control.hessian : Matrix();
     LbfgsControl own = search;
-    if (last_digits) own.max_iterations = std::min(search.max_iterations, 20);
+    if (few) own.max_iterations = std::min(search.max_iterations, 20);
     result = minimise_from_hessian(objective, x0, *hessian, lower, upper, own, worthwhile);
   }
   // what a search from a guess of the Hessian leaves
+  if (hessian && hessian->size() == 0) hessian.reset();
+  if (!few) search.max_iterations -= std::min(search.max_iterations - 1, result.evaluations);
   if (!(result.converged && std::isfinite(result.value)))
     result = control.method->minimise(objective, std::isfinite(result.value) ? result.x : x0, lower, upper, search);
   // where inference converges slowly, what it leaves hides the last gains
   if (!result.converged && std::isfinite(result.value) && profile.tighten())
     result = control.method->minimise(objective, result.x, lower, upper, search);
   constexpr int most_rounds = 5;
-  for (int round = 0; last_digits && !result.converged && std::isfinite(result.value) && round < most_rounds; ++round) {
+  for (int round = 0; few && round < most_rounds && std::isfinite(result.value); ++round) {
+    if (result.converged || result.ended_early) break;
     const std::optional<Vector> aside = better_aside(objective, result, lower, upper);
     if (!aside) {
       result.converged = true;
-    } else {
-      const double before = result.value;
-      result = control.method->minimise(objective, *aside, lower, upper, search);
-      if (!(result.value < before)) break;
+      break;
     }
+    LbfgsResult next = control.method->minimise(objective, *aside, lower, upper, search);
+    if (!(next.value < result.value)) break;
+    result = std::move(next);
   }
   if (!std::isfinite(result.value)) {
     table.set_unconstrained(x0);

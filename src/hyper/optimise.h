@@ -20,7 +20,7 @@ const HyperMethod& find_hyper_method(const std::string& name);
 
 struct HyperControl {
   double tol = 1e-6;  // nats of the objective
-  double worthwhile = 0.3;  // nats that a step must gain where many hyperparameters are learned
+  double worthwhile = 0.3;  // nats that a step must gain, or promise, where many hyperparameters are learned
   int max_iterations = 200;
   int freeze = 10;     // joint: steps of q before the hyperparameters move (002, section 5)
   bool joint = false;  // optimise q and hyperparameters together

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <Eigen/Cholesky>
@@ -151,11 +150,12 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
                                   const Vector& upper, const LbfgsControl& control, double worthwhile) {
   constexpr double rounding = 1e-11, flatter = 0.9;
   constexpr double first_move = 0.1;  // the largest, where the Hessian's scale is not known
+  constexpr int enough_idle = 2;
   NewtonSearch search(objective, start, lower, upper);
   Point p = search.at(start);
   bool scaled = hessian.size() > 0;
   if (!scaled) hessian = Matrix::Identity(start.size(), start.size()) * p.gradient.cwiseAbs().maxCoeff() / first_move;
-  double gained = std::numeric_limits<double>::infinity();
+  int idle = 0;  // steps in a row that were not worthwhile
   for (int i = 0; i < control.max_iterations && std::isfinite(p.value); ++i) {
     search.result.converged = search.is_flat(p, control.gradient_tolerance);
     if (search.result.converged) {
@@ -165,7 +165,7 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
     }
     const std::vector<Index> free = search.free(p);
     const Vector step = search.step_downhill(p, free, hessian, control.max_step);
-    search.result.converged = std::max(gained, -0.5 * p.gradient.dot(step)) <= worthwhile;
+    search.result.converged = worthwhile > 0 && idle >= enough_idle && -0.5 * p.gradient.dot(step) <= worthwhile;
     if (search.result.converged) break;
     bool moved = false;
     for (double length = 1; length > least_step && !moved; length *= 0.5) {
@@ -177,11 +177,12 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
               (next.value <= p.value + rounding * std::abs(p.value) &&
                std::abs(next.gradient.dot(change)) <= flatter * std::abs(slope));
       const Vector turn = next.gradient - p.gradient;
-      if (!scaled && turn.dot(change) > 0)
+      if (!scaled && turn.dot(change) > 0) {
         hessian = Matrix::Identity(start.size(), start.size()) * turn.squaredNorm() / turn.dot(change);
-      scaled = true;
+        scaled = true;
+      }
       update(hessian, change, turn);
-      gained = p.value - next.value;
+      if (moved) idle = p.value - next.value <= worthwhile ? idle + 1 : 0;
       if (moved)
         p = std::move(next);
       else if (std::abs(slope) <= rounding * std::abs(p.value))
@@ -189,6 +190,7 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
     }
     if (!moved) break;
   }
+  if (!scaled) hessian.resize(0, 0);
   return search.result;
 }
 

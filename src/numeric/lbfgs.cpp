@@ -118,6 +118,7 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
         iterations = solver.minimize(recorder, x, value);
       }
       recorder.result.converged = iterations < left;
+      recorder.result.ended_early = !recorder.result.converged;
     } catch (const Enough&) {
     } catch (const Ended&) {
     } catch (const std::bad_alloc&) {
@@ -129,6 +130,7 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
       if (recorder.failure) std::rethrow_exception(recorder.failure);
       again = recorder.result.value < before - recorder.worth(before);
       left -= recorder.result.evaluations - evaluations;
+      recorder.result.ended_early = again && left <= 0;
     }
   }
   return recorder.result;

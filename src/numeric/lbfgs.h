@@ -34,6 +34,7 @@ struct LbfgsResult {
   double value = std::numeric_limits<double>::infinity();
   int evaluations = 0;
   bool converged = false;  // by a tolerance or by Enough; not where the search stalled
+  bool ended_early = false;  // by the number of iterations
 };
 
 /// Minimises within lower <= x <= upper; empty bounds mean none.
