@@ -41,7 +41,7 @@ test_that("learning gives the same bits on any number of workers, and what one p
   d <- cluster_data(2000)
   learn <- function(...) {
     galvi(y ~ 1 + gp(x, z, inducing = 8), d, "binomial", method = "fixed_point",
-      control = galvi_control(hyper_iterations = 15, backend = "blas", ...))
+      control = galvi_control(hyper_iterations = 5, backend = "blas", ...))
   }
   there <- suppressWarnings(learn(cluster = cluster))
   expect_identical(bits_of(there), bits_of(suppressWarnings(learn(cluster = cluster[1]))))
