@@ -483,7 +483,6 @@ InferenceControl inference_control(const Rcpp::List& control) {
 HyperControl hyper_control(const Rcpp::List& control) {
   HyperControl out;
   out.tol = get<double>(control, "hyper_tol");
-  out.worthwhile = std::min(1.0, 3e5 * out.tol);  // .3 at the default
   out.max_iterations = get<int>(control, "hyper_iterations");
   out.freeze = get<int>(control, "freeze");
   out.joint = get<bool>(control, "joint");

@@ -26,13 +26,11 @@ void pilot(LatentGaussianModel& model, HyperTable& table, Plan& plan) {
     Trace aside(model.context());
     scan_lengthscales(smallest, choose(plan.method, smallest), table, std::nullopt, plan.inference, aside);
     if (table.is_place().any() || !model.sums_suffice())
-      for (std::size_t p = 0; p < plan.pilots.size(); ++p) {
-        std::optional<Matrix>& hessian = plan.hyper.hessian;
-        hessian = learn_from_part(*plan.pilots[p], plan.method, plan.inference, std::move(hessian), table);
+      for (LatentGaussianModel* part : plan.pilots) {
+        plan.hyper.hessian = learn_from_part(*part, plan.method, plan.inference, table);
         // what is known of hyperparameters grows with the rows
-        const LatentGaussianModel& next = p + 1 < plan.pilots.size() ? *plan.pilots[p + 1] : model;
-        if (hessian)
-          *hessian *= static_cast<double>(next.observations()) / static_cast<double>(plan.pilots[p]->observations());
+        if (plan.hyper.hessian)
+          *plan.hyper.hessian *= static_cast<double>(model.observations()) / static_cast<double>(part->observations());
       }
     model.update(table.values());
   }

@@ -15,26 +15,25 @@ constexpr double rough = 1e-3;  // nats; what part of the rows says is off by mo
 }  // namespace
 
 std::optional<Matrix> learn_from_part(LatentGaussianModel& part, const Method& method, InferenceControl inference,
-                                      std::optional<Matrix> hessian, HyperTable& table) {
+                                      HyperTable& table) {
   constexpr double reach = 2;
   const Vector before = table.values(), from = table.unconstrained();
   part.update(before);
   HyperControl hyper;
   inference.tol = std::max(inference.tol, rough);
   hyper.tol = 3e-6;
-  hyper.worthwhile = 0.03;  // that of all rows will be some ten times as much
-  hyper.hessian = std::move(hessian);
   Trace aside(part.context());
   try {
     const Algorithm& algorithm = choose(method, part);
-    Fit fit = fit_hyper(part, algorithm, table, true, std::nullopt, inference, hyper, aside);
-    if (!fit.hessian && part.one_optimum() && part.estimates_distance())
-      fit.hessian = search_hessian(part, algorithm, table, fit.inference.posterior.start(), inference);
+    const Fit fit = fit_hyper(part, algorithm, table, true, std::nullopt, inference, hyper, aside);
+    std::optional<Matrix> hessian;
+    if (part.one_optimum() && part.estimates_distance())
+      hessian = search_hessian(part, algorithm, table, fit.inference.posterior.start(), inference);
     Vector x = table.unconstrained();
     for (Index i = 0; i < x.size(); ++i)
       if (!table.is_place()[i]) x[i] = std::clamp(x[i], from[i] - reach, from[i] + reach);
     table.set_unconstrained(x);
-    return std::move(fit.hessian);
+    return hessian;
   } catch (const std::domain_error&) {
     table.set_values(before);  // all rows may do better
     return std::nullopt;

@@ -9,10 +9,9 @@ namespace galvi {
 /// Learns from part of the rows, `part`, where learning from all of them starts. Part of the rows may say
 /// that an input does not matter, and there the bound of all rows is flat too: hyperparameters other than
 /// places go no further than a factor of e^2 by each part.
-/// hessian: a guess of that of minus the part's objective, positive definite, if there is one.
-/// -> what is then known of it; empty where nothing is or that would take long
+/// -> the Hessian of minus the part's objective there, positive definite; empty where it is not known or would take long
 std::optional<Matrix> learn_from_part(LatentGaussianModel& part, const Method& method, InferenceControl inference,
-                                      std::optional<Matrix> hessian, HyperTable& table);
+                                      HyperTable& table);
 
 /// Where inference from all rows starts if its bound may have several optima: at the best that `part` of the
 /// rows finds from several starts, each row standing for as many as there are. Empty where the bound is known

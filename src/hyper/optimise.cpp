@@ -117,8 +117,7 @@ class Profile {
 struct Search {
   std::optional<Start> start;
   bool converged;
-  std::string note = {};                // a message for users
-  std::optional<Matrix> hessian = {};   // as Fit has it
+  std::string note = {};  // a message for users
 };
 
 /// Where correlations end at one, slopes are too steep for line searches, which stop although nothing is left to gain.
@@ -146,7 +145,6 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
                       const std::optional<Start>& start, const InferenceControl& inference,
                       const HyperControl& control, Trace& trace) {
   constexpr Index many = 50;
-  constexpr Index most_dense = 500;  // whose factorised Hessian takes less than the sweeps of an inference
   if (control.method->differences && table.learned() > many)
     throw std::domain_error(
         "hyper_method = \"" + control.method->name +
@@ -165,28 +163,22 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   // variances that the bound hardly depends on.
   const bool cheap = model.likelihood().conjugate() && model.sums_suffice() && model.has_all_rows();
   search.gradient_tolerance = cheap ? 0.02 * settled : settled;
-  // The last digits of many values, such as coordinates of inducing points, are not worth the steps that they take.
   const bool few = table.learned() <= many;
-  search.value_tolerance = few ? 0 : 100 * control.tol;
-  const double worthwhile = few ? 0 : control.worthwhile;
+  // The last digits of many values, such as coordinates of inducing points, are not worth the steps that they take. The
+  // value grows with the rows, so that with many of them a small part of it is still some nats.
+  search.value_tolerance = few ? 0 : std::min(100 * control.tol, 3 / static_cast<double>(model.observations()));
   search.max_step = 4;
   search.patience = 20;  // each one is an inference
   search.curvature = static_cast<double>(model.observations());  // that of the noise
   const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
   const Objective objective = [&](const Vector& x, Vector& gradient) { return profile(x, gradient); };
   LbfgsResult result;
-  std::optional<Matrix> hessian;
-  const bool known = control.hessian && control.hessian->rows() == x0.size();
-  const bool keeps = !few && x0.size() <= most_dense;
-  if ((known || keeps) && !control.method->differences) {
-    hessian = known ? *control.hessian : Matrix();
+  if (control.hessian && control.hessian->rows() == x0.size() && !control.method->differences) {
     LbfgsControl own = search;
-    if (few) own.max_iterations = std::min(search.max_iterations, 20);
-    result = minimise_from_hessian(objective, x0, *hessian, lower, upper, own, worthwhile);
+    own.max_iterations = std::min(search.max_iterations, 20);
+    result = minimise_from_hessian(objective, x0, *control.hessian, lower, upper, own);
   }
   // what a search from a guess of the Hessian leaves
-  if (hessian && hessian->size() == 0) hessian.reset();
-  if (!few) search.max_iterations -= std::min(search.max_iterations - 1, result.evaluations);
   if (!(result.converged && std::isfinite(result.value)))
     result = control.method->minimise(objective, std::isfinite(result.value) ? result.x : x0, lower, upper, search);
   // where inference converges slowly, what it leaves hides the last gains
@@ -214,7 +206,7 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   // A search may end at rounding level: the projected gradient at the best point decides.
   const Vector projected = (result.x - profile.best_gradient()).cwiseMax(lower).cwiseMin(upper) - result.x;
   const double left = std::max(20 * settled, gradient_of_rounding(result.value, search.curvature));
-  return {profile.start(), result.converged || projected.cwiseAbs().maxCoeff() <= left, {}, std::move(hessian)};
+  return {profile.start(), result.converged || projected.cwiseAbs().maxCoeff() <= left};
 }
 
 /// A search over q and hyperparameters together.
@@ -360,7 +352,6 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
         search = search_profile(model, algorithm, table, limits.start(), inference, control, trace);
     }
     out.hyper_converged = search.converged;
-    out.hessian = std::move(search.hessian);
     if (factors < 0) turn_to_principal_axes(model, table);
     trace.stage(Stage::inference);
     out.inference = profile.infer(search.start);

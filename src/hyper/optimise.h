@@ -20,7 +20,6 @@ const HyperMethod& find_hyper_method(const std::string& name);
 
 struct HyperControl {
   double tol = 1e-6;  // nats of the objective
-  double worthwhile = 0.3;  // nats that a step must gain, or promise, where many hyperparameters are learned
   int max_iterations = 200;
   int freeze = 10;     // joint: steps of q before the hyperparameters move (002, section 5)
   bool joint = false;  // optimise q and hyperparameters together
@@ -36,7 +35,6 @@ struct Fit {
   double objective = 0;  // bound + log prior of the hyperparameters
   bool hyper_converged = true;
   std::string hyper_message;
-  std::optional<Matrix> hessian;  // of minus the objective on the unconstrained scale, where the search has learned it
 };
 
 /// Inference at the table's values; if any is learned and `optimise`, a search on the unconstrained scale

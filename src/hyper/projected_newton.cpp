@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 
 namespace galvi {
@@ -64,24 +63,7 @@ class NewtonSearch {
     return 0.5 * (H + H.transpose());
   }
 
-  /// The step to the minimum of a model whose Hessian is positive definite.
-  static Vector step_downhill(const Point& p, const std::vector<Index>& free, const Matrix& hessian, double longest) {
-    const Index F = static_cast<Index>(free.size());
-    Matrix own(F, F);
-    Vector g(F);
-    for (Index a = 0; a < F; ++a) {
-      g[a] = p.gradient[free[a]];
-      for (Index b = 0; b < F; ++b) own(a, b) = hessian(free[a], free[b]);
-    }
-    const Eigen::LLT<Matrix> cholesky(own);
-    if (cholesky.info() != Eigen::Success) return step(p, free, own, longest);  // by rounding
-    const Vector newton = -cholesky.solve(g);
-    Vector out = Vector::Zero(p.x.size());
-    for (Index a = 0; a < F; ++a) out[free[a]] = newton[a];
-    return out * std::min(1.0, longest / out.cwiseAbs().maxCoeff());
-  }
-
-  /// The same for any Hessian. hessian: of the free variables.
+  /// hessian: of the free variables.
   static Vector step(const Point& p, const std::vector<Index>& free, const Matrix& hessian, double longest) {
     constexpr double flattest = 1e-8;
     const Eigen::SelfAdjointEigenSolver<Matrix> eigen(hessian);
@@ -146,16 +128,11 @@ LbfgsResult minimise_by_newton(const Objective& objective, const Vector& start, 
 
 // Where the value falls by less than its rounding error the gradient decides, as in the approximate Wolfe conditions of
 // Hager and Zhang (2005).
-LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& start, Matrix& hessian, const Vector& lower,
-                                  const Vector& upper, const LbfgsControl& control, double worthwhile) {
+LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& start, Matrix hessian, const Vector& lower,
+                                  const Vector& upper, const LbfgsControl& control) {
   constexpr double rounding = 1e-11, flatter = 0.9;
-  constexpr double first_move = 0.1;  // the largest, where the Hessian's scale is not known
-  constexpr int enough_idle = 2;
   NewtonSearch search(objective, start, lower, upper);
   Point p = search.at(start);
-  bool scaled = hessian.size() > 0;
-  if (!scaled) hessian = Matrix::Identity(start.size(), start.size()) * p.gradient.cwiseAbs().maxCoeff() / first_move;
-  int idle = 0;  // steps in a row that were not worthwhile
   for (int i = 0; i < control.max_iterations && std::isfinite(p.value); ++i) {
     search.result.converged = search.is_flat(p, control.gradient_tolerance);
     if (search.result.converged) {
@@ -164,9 +141,10 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
       break;
     }
     const std::vector<Index> free = search.free(p);
-    const Vector step = search.step_downhill(p, free, hessian, control.max_step);
-    search.result.converged = worthwhile > 0 && idle >= enough_idle && -0.5 * p.gradient.dot(step) <= worthwhile;
-    if (search.result.converged) break;
+    Matrix own(free.size(), free.size());
+    for (std::size_t a = 0; a < free.size(); ++a)
+      for (std::size_t b = 0; b < free.size(); ++b) own(a, b) = hessian(free[a], free[b]);
+    const Vector step = search.step(p, free, own, control.max_step);
     bool moved = false;
     for (double length = 1; length > least_step && !moved; length *= 0.5) {
       Point next = search.at(p.x + length * step);
@@ -176,13 +154,7 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
       moved = next.value <= p.value + enough * slope ||
               (next.value <= p.value + rounding * std::abs(p.value) &&
                std::abs(next.gradient.dot(change)) <= flatter * std::abs(slope));
-      const Vector turn = next.gradient - p.gradient;
-      if (!scaled && turn.dot(change) > 0) {
-        hessian = Matrix::Identity(start.size(), start.size()) * turn.squaredNorm() / turn.dot(change);
-        scaled = true;
-      }
-      update(hessian, change, turn);
-      if (moved) idle = p.value - next.value <= worthwhile ? idle + 1 : 0;
+      update(hessian, change, next.gradient - p.gradient);
       if (moved)
         p = std::move(next);
       else if (std::abs(slope) <= rounding * std::abs(p.value))
@@ -190,7 +162,6 @@ LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& star
     }
     if (!moved) break;
   }
-  if (!scaled) hessian.resize(0, 0);
   return search.result;
 }
 

@@ -14,10 +14,8 @@ LbfgsResult minimise_by_newton(const Objective& objective, const Vector& start, 
                                const Vector& upper, const LbfgsControl& control);
 
 /// The same from a guess of the Hessian, positive definite, which the gradients on the way correct (BFGS): one
-/// evaluation an iteration. Without a guess (0 x 0) the first gradients give its scale. `hessian` ends as it is then
-/// known, 0 x 0 if it never was. Stops too after two steps that lowered the value by `worthwhile` or less each, where the
-/// next one promises no more.
-LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& start, Matrix& hessian, const Vector& lower,
-                                  const Vector& upper, const LbfgsControl& control, double worthwhile = 0);
+/// evaluation an iteration.
+LbfgsResult minimise_from_hessian(const Objective& objective, const Vector& start, Matrix hessian, const Vector& lower,
+                                  const Vector& upper, const LbfgsControl& control);
 
 }  // namespace galvi

@@ -145,9 +145,8 @@ Rcpp::List probe_from_hessian(Rcpp::Function f, Rcpp::NumericVector start, Rcpp:
   LbfgsControl control;
   control.gradient_tolerance = 1e-6;
   control.max_step = 4;
-  Matrix known = from_r(hessian);
   const LbfgsResult out =
-      minimise_from_hessian(objective, from_r(start), known, from_r(lower), from_r(upper), control);
+      minimise_from_hessian(objective, from_r(start), from_r(hessian), from_r(lower), from_r(upper), control);
   return Rcpp::List::create(Rcpp::_["x"] = to_r(out.x), Rcpp::_["value"] = out.value,
                             Rcpp::_["evaluations"] = out.evaluations, Rcpp::_["converged"] = out.converged);
 }
