@@ -33,7 +33,9 @@ run_file <- function(file) {
   results <- unlist(lapply(tests, `[[`, "results"), recursive = FALSE)
   kind <- vapply(results, function(x) sub("expectation_", "", grep("^expectation_", class(x), value = TRUE)[1L]), "")
   told <- kind != "success"
-  words <- function(x) paste(c(conditionMessage(x), if (!is.null(x$srcref)) paste("at line", x$srcref[1L])), collapse = "\n")
+  words <- function(x) {
+    paste(c(conditionMessage(x), if (!is.null(x$srcref)) paste("at line", x$srcref[1L])), collapse = "\n")
+  }
   list(
     count = table(factor(kind, c("success", "failure", "error", "warning", "skip"))),
     told = data.frame(

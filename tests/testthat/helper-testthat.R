@@ -1,6 +1,6 @@
-# testthat's expect_true(), expect_false() and expect_identical() set the console's options aside and describe a difference
-# before they ask whether there is one: 2 ms each, of which the tests have tens of thousands. These ask first. What differs
-# is testthat's, as are its words.
+# testthat's expect_true(), expect_false() and expect_identical() set the console's options aside and describe a
+# difference before they ask whether there is one: 2 ms each, of which the tests have tens of thousands. These ask first.
+# What differs is testthat's, as are its words.
 
 expect_true <- function(object, info = NULL, label = NULL) {
   if (isTRUE(as.vector(object))) return(met(object))

@@ -180,8 +180,8 @@ uncertainty_fit <- function(case, uncertainty = "auto", threads = 1, ...) {
   )
 }
 
-# The fit of a case as uncertainty_case() draws it by default, which many tests look at, made once. The generator is where
-# uncertainty_case() leaves it.
+# The fit of a case as uncertainty_case() draws it by default, which many tests look at, made once. The generator is
+# where uncertainty_case() leaves it.
 case_fit <- function(name, uncertainty = "auto") {
   case <- uncertainty_case(name)
   key <- paste("uncertainty", name, uncertainty)
