@@ -21,7 +21,7 @@ class Rests {
       : rest_(points, rows.size()), square_(rows.size()) {
     Matrix eta(rows.size(), points);
     for (Index i = 0; i < points; ++i) eta.col(i) = mean + place(i) * variance.cwiseSqrt();
-    Matrix f(rows.size(), points);
+    Matrix f = Matrix::Zero(rows.size(), points);  // where rows have no weight, too
     if (const Custom* custom = likelihood.custom()) {  // one call of R
       const Vector all = custom->log_densities(rows.data.y.replicate(points, 1), eta.reshaped());
       f = all.reshaped(rows.size(), points);
