@@ -18,9 +18,11 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   response <- isTRUE(response)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
   terms <- without_unread(design, terms, kept)
-  variables <- as.list(attr(terms, "variables"))[-1L]
-  used <- setdiff(unlist(lapply(variables, looked_up)), if (length(design$times)) group_columns(design))
-  newdata <- with_fitted_times(newdata, design$times, used, vapply(Filter(is.symbol, variables), as.character, ""))
+  if (length(design$times)) {
+    variables <- as.list(attr(terms, "variables"))[-1L]
+    used <- setdiff(unlist(lapply(variables, looked_up)), group_columns(design))
+    newdata <- with_fitted_times(newdata, design$times, used, vapply(Filter(is.symbol, variables), as.character, ""))
+  }
   args <- new_data_args(design, newdata, response, sized)
   check_new_columns(design, terms, newdata)
   naming_rows(labels, as_newdata_error(

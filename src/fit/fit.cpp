@@ -180,8 +180,8 @@ Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, co
       curvature_at(model, *plan.algorithm, table, plan.curvature, out.fit.inference.posterior.start(), plan.inference,
                    means ? visit : SideVisit());
   out.posterior = normal_posterior(curvature, at_bound);
-  if (!means || !out.posterior || up.size() != curvature.which.size() || down.size() != up.size()) return out;
-  if (up.empty()) return out;
+  if (!means || !out.posterior || up.empty() || up.size() != curvature.which.size() || down.size() != up.size())
+    return out;
   out.slope.resize(up.front().size(), out.posterior->size());
   Index column = 0;
   for (std::size_t i = 0; i < up.size(); ++i)

@@ -185,8 +185,8 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   if (!result.converged && std::isfinite(result.value) && profile.tighten())
     result = control.method->minimise(objective, result.x, lower, upper, search);
   constexpr int most_rounds = 5;
-  for (int round = 0; few && round < most_rounds && std::isfinite(result.value); ++round) {
-    if (result.converged || result.ended_early) break;
+  const bool stalled = few && !result.ended_early && std::isfinite(result.value);
+  for (int round = 0; stalled && !result.converged && round < most_rounds; ++round) {
     const std::optional<Vector> aside = better_aside(objective, result, lower, upper);
     if (!aside) {
       result.converged = true;

@@ -110,9 +110,10 @@ LbfgsResult minimise_by_newton(const Objective& objective, const Vector& start, 
                                const Vector& upper, const LbfgsControl& control) {
   NewtonSearch search(objective, start, lower, upper);
   Point p = search.at(start);
-  for (int i = 0; i < control.max_iterations && std::isfinite(p.value); ++i) {
+  for (int i = 0; std::isfinite(p.value); ++i) {
     search.result.converged = search.is_flat(p, control.gradient_tolerance);
-    if (search.result.converged) break;
+    search.result.ended_early = !search.result.converged && i >= control.max_iterations;
+    if (search.result.converged || search.result.ended_early) break;
     const std::vector<Index> free = search.free(p);
     const Vector step = search.step(p, free, search.hessian(p, free), control.max_step);
     bool moved = false;

@@ -118,7 +118,7 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
         iterations = solver.minimize(recorder, x, value);
       }
       recorder.result.converged = iterations < left;
-      recorder.result.ended_early = !recorder.result.converged;
+      left -= iterations;
     } catch (const Enough&) {
     } catch (const Ended&) {
     } catch (const std::bad_alloc&) {
@@ -130,9 +130,9 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
       if (recorder.failure) std::rethrow_exception(recorder.failure);
       again = recorder.result.value < before - recorder.worth(before);
       left -= recorder.result.evaluations - evaluations;
-      recorder.result.ended_early = again && left <= 0;
     }
   }
+  recorder.result.ended_early = !recorder.result.converged && left <= 0;
   return recorder.result;
 }
 
