@@ -18,9 +18,10 @@ class Rests {
  public:
   /// mean, variance: of the rows under q
   Rests(const Likelihood& likelihood, const PreparedRows& rows, const Vector& mean, const Vector& variance)
-      : rest_(points, rows.size()), square_(rows.size()) {
+      : z_(Vector::LinSpaced(points, -farthest, farthest)) {
+    mass_ = (-0.5 * z_.array().square()).exp() * (z_[1] - z_[0]) / std::sqrt(2 * M_PI);
     Matrix eta(rows.size(), points);
-    for (Index i = 0; i < points; ++i) eta.col(i) = mean + place(i) * variance.cwiseSqrt();
+    for (Index i = 0; i < points; ++i) eta.col(i) = mean + z_[i] * variance.cwiseSqrt();
     Matrix f = Matrix::Zero(rows.size(), points);  // where rows have no weight, too
     if (const Custom* custom = likelihood.custom()) {  // one call of R
       const Vector all = custom->log_densities(rows.data.y.replicate(points, 1), eta.reshaped());
@@ -28,23 +29,14 @@ class Rests {
     } else {
       for (Index i = 0; i < points; ++i) likelihood.careful_log_densities(rows, eta.col(i), f.col(i).array());
     }
-    for (Index n = 0; n < rows.size(); ++n) {
-      double constant = 0, linear = 0, square = 0;
-      for (Index i = 0; i < points; ++i) {
-        if (!std::isfinite(f(n, i))) continue;  // a density that is zero far away
-        const double z = place(i), value = mass(z) * rows.data.weight[n] * f(n, i);
-        constant += value;
-        linear += value * z;
-        square += value * (z * z - 1);
-      }
-      square_[n] = square;
-      for (Index i = 0; i < points; ++i) {
-        const double z = place(i);
-        rest_(i, n) = std::isfinite(f(n, i)) ? rows.data.weight[n] * f(n, i) - constant - linear * z -
-                                                   0.5 * square * (z * z - 1)
-                                             : -infinity;
-      }
-    }
+    f.array().colwise() *= rows.data.weight.array();
+    const auto seen = f.array().isFinite();  // a density may be zero far away
+    Matrix hermite(points, 3);
+    hermite << Vector::Ones(points), z_, z_.array().square() - 1;
+    const Matrix parts = Matrix(seen.select(f, 0)) * mass_.asDiagonal() * hermite;
+    square_ = parts.col(2);
+    hermite.col(2) *= 0.5;
+    rest_ = seen.select(f - parts * hermite.transpose(), -infinity);
   }
 
   /// log E exp(J rest(z)), z ~ N(0, 1), of row n: by how much the log evidence of J such rows is above their bound, if
@@ -52,18 +44,15 @@ class Rests {
   double gap(Index n, double& J) const {
     constexpr double most = 0.98;  // of the precision of q
     if (J * square_[n] < -most) J = -most / square_[n];
-    double sum = 0;
-    for (Index i = 0; i < points; ++i) sum += mass(place(i)) * std::exp(J * rest_(i, n));
-    return std::log(sum);
+    return std::log((J * rest_.row(n)).array().exp().matrix().dot(mass_));
   }
 
  private:
   static constexpr Index points = 121;
-  static constexpr double farthest = 12, distance = 2 * farthest / (points - 1);  // sds of q
-  static double place(Index i) { return -farthest + distance * static_cast<double>(i); }
-  static double mass(double z) { return distance * std::exp(-0.5 * z * z) / std::sqrt(2 * M_PI); }
+  static constexpr double farthest = 12;  // sds of q, as exp(J rest) may be about as wide as the prior
 
-  Matrix rest_;    // points x rows
+  Vector z_, mass_;
+  Matrix rest_;    // rows x points
   Vector square_;  // variance times E f''
 };
 
