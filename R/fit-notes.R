@@ -252,7 +252,7 @@ noise_notes <- function(fit) {
   if (length(rows) > length(spec$columns)) return(NULL)
   if (qr(printed_columns(spec, fit$data)[rows, , drop = FALSE])$rank < length(rows)) return(NULL)
   new_note("noise", paste(
-    "There is a fixed effect for each row, so the data say nothing about the noise: its prior decides all standard",
+    "There is a fixed effect for each row, so the data do not determine the noise: its prior decides all standard",
     "deviations and intervals. lm() gives none."
   ))
 }
