@@ -10,7 +10,7 @@ find_notes <- function(fit) {
   told <- weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients"))
   weight <- lapply(weight, `[`, !told)
   c(
-    dependent, prior_notes(fit, weight), knot_notes(fit), noise_notes(fit),
+    dependent, prior_notes(fit, weight), knot_notes(fit), noise_notes(fit), interval_notes(fit),
     unlist(lapply(all_specs(fit$design), group_notes, fit = fit), recursive = FALSE)
   )
 }
@@ -261,6 +261,22 @@ noise_notes <- function(fit) {
 has_free_scale <- function(fit) {
   at <- unlist(fit$model$likelihood$hyper[c("variance", "scale", "sigma")])
   link_has(fit$family, "same_units") && n_predictors(fit) == 1L && any(fit$model$hyper$learned[at])
+}
+
+# ---- estimates and intervals ----
+
+# Where the bound is largest need not be where the posterior lies, which weighs by estimates of the evidence.
+interval_notes <- function(fit) {
+  hyper <- fit$hyper
+  outside <- hyper$status == "learned" & !is.na(hyper$lwr) & (hyper$estimate < hyper$lwr | hyper$estimate > hyper$upr)
+  if (!any(outside)) return(NULL)
+  several <- sum(outside) > 1L
+  new_note("interval", sprintf(paste(
+    "%s: the estimate%s outside %s interval%s. Estimates are where the bound is largest, which few counts or binary rows",
+    "in each group put too low; intervals and standard deviations average over the posterior, as predictions do with",
+    "hyper = \"integrate\"."
+  ), quote_names(hyper$name[outside]), if (several) "s lie" else " lies", if (several) "their" else "its",
+  if (several) "s" else ""))
 }
 
 # ---- printing ----

@@ -6,7 +6,8 @@
 #' hyperparameters as known although `galvi_control(uncertainty = "factorised")` was not asked for. Warnings come last.
 #'
 #' @details
-#' Fixed effects are shown with their posterior mean, standard deviation and credible interval. For hyperparameters,
+#' Fixed effects are shown with their posterior mean, standard deviation and credible interval, and standard deviations of
+#' random effects with an interval: the estimate is where the bound is largest. For other hyperparameters,
 #' `sqrt(variance)` is the square root of the estimate where it is a variance, `lwr` and `upr` are the limits of an
 #' interval, and `status` is `learned`, `fixed`, or `at bound` for an estimate at the end of its range.
 #'
@@ -74,7 +75,7 @@ print_model <- function(x, digits) {
   if (!is.null(x$coefficients)) print_coefficients(x$coefficients, x$notes, digits)
   print_factors(x$factors, digits)
   print_thresholds(x$thresholds, x$level, digits)
-  print_random(x$varcorr, digits)
+  print_random(x$varcorr, x$level, digits)
   print_smooths(x$smooths, digits)
   print_shared(x$shared, digits)
   print_hyper(x$hyper[!x$random & !x$smooth, ], x$thresholds, digits)
@@ -231,13 +232,15 @@ of_random_effects <- function(fit) {
 #' @noRd
 is_loading <- function(hyper) startsWith(hyper$parameter, "loading[")
 
-#' As lme4 has them: standard deviations and correlations
+#' As lme4 has them, with intervals: standard deviations and correlations
 #' @noRd
-print_random <- function(covariances, digits) {
+print_random <- function(covariances, level, digits) {
   if (is.null(covariances)) return(invisible())
   residual <- names(covariances) == "Residual"
-  cat(if (all(residual)) "\nResiduals" else "\nRandom effects", "(SD, correlation):\n")
-  print(covariances, digits = digits)
+  known <- !all(is.na(as.data.frame(covariances)$lwr))
+  cat(if (all(residual)) "\nResiduals" else "\nRandom effects",
+    if (known) " (SD with interval, correlation):\n" else " (SD, correlation):\n", sep = "")
+  print(format_covariances(covariances, digits, if (known) limit_names(level)), quote = FALSE, right = FALSE)
 }
 
 #' @param thresholds From threshold_table(): they have been printed.
@@ -284,7 +287,7 @@ summary.galvi <- function(object, level = 0.95, ...) {
       coefficients = coefficients, thresholds = threshold_table(object, level), level = level,
       hyper = with_roots(hyper), missing_limits = missing_limits(object),
       random = of_random_effects(object) | is_loading(object$hyper),
-      varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object),
+      varcorr = if (any(of_random_effects(object))) VarCorr.galvi(object, level = level),
       smooth = smooth, smooths = smooth_table(object, hyper),
       shared = shared_loadings(object$design, object$model, object$posterior$hyper),
       factors = if (!is.null(object$factors)) list(text = factor_lines(object), effects = object$factors$effects),

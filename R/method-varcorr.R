@@ -127,12 +127,19 @@ print.VarCorr.galvi <- function(x, digits = max(3L, getOption("digits") - 2L), .
   invisible(x)
 }
 
+#' @param limits Names of the limits of the standard deviations' intervals, if they are to be shown.
 #' @return A character matrix as lme4 prints it: groups, effects, standard deviations, correlations.
 #' @noRd
-format_covariances <- function(x, digits) {
-  sd <- lapply(x, function(S) or_else(attr(S, "parameters")$sd, attr(S, "stddev")))
+format_covariances <- function(x, digits, limits = NULL) {
+  sd <- printed_sds(x)
   residual <- if (attr(x, "useSc")) attr(x, "sc")
-  sds <- format(c(unlist(sd, use.names = FALSE), residual), digits = digits)
+  sds <- cbind(format(c(unlist(sd, use.names = FALSE), residual), digits = digits))
+  if (!is.null(limits)) {
+    ends <- lapply(attributes(x)[c("lwr", "upr")], function(end) {
+      format_limits(c(unlist(printed_sds(end)), if (length(residual)) attr(end, "sc")), digits)
+    })
+    sds <- cbind(sds, ends$lwr, ends$upr)
+  }
   sizes <- lengths(sd)
   groups <- unlist(lapply(seq_along(x), function(i) c(names(x)[i], rep("", sizes[i] - 1L))))
   effects <- unlist(lapply(sd, names))
@@ -163,10 +170,13 @@ format_covariances <- function(x, digits) {
   }
   out <- cbind(groups, effects, sds, correlations)
   dimnames(out) <- list(rep("", nrow(out)), c(
-    "Groups", "Name", "Std.Dev.", if (ncol(correlations)) c("Corr", rep("", ncol(correlations) - 1L))
+    "Groups", "Name", "Std.Dev.", limits, if (ncol(correlations)) c("Corr", rep("", ncol(correlations) - 1L))
   ))
   out
 }
+
+# Of a structure its parameters, which effects may share.
+printed_sds <- function(x) lapply(x, function(S) or_else(attr(S, "parameters")$sd, attr(S, "stddev")))
 
 #' @rdname VarCorr.galvi
 #' @export

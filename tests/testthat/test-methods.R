@@ -261,6 +261,12 @@ test_that("print shows what glm and lmer users look for, and nothing about nats"
   expect_no_match(printed, "nats|certificate|Converged")
   mixed <- galvi(mpg ~ wt + (1 | gear), mtcars)
   expect_output(print(mixed), "Random effects .*Groups +Name +Std.Dev.*gear +\\(Intercept\\) +1[.]")
+  # standard deviations and the residual one have the intervals of as.data.frame(VarCorr()), at the level of summary()
+  intervals <- as.data.frame(VarCorr(mixed, level = 0.5))
+  expect_output(print(summary(mixed, level = 0.5), digits = 3), paste0(
+    "Std.Dev. +25 % +75 %.*gear.*", format(intervals$lwr[1], digits = 3), " +", format(intervals$upr[1], digits = 3),
+    ".*Residual.*", format(intervals$lwr[2], digits = 3), " +", format(intervals$upr[2], digits = 3)
+  ))
   expect_output(print(mixed), "32 observations; log evidence: -")
   # data and formulas that were not written into the call
   formula <- mpg ~ wt

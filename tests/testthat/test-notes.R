@@ -125,3 +125,12 @@ test_that("a fixed effect for each row is said to leave the noise to its prior",
   known <- galvi_family("gaussian", variance = fixed(1))
   expect_length(noise(galvi(y ~ g, d, known, verbose = FALSE)), 0L)
 })
+
+test_that("an estimate outside its own interval is said", {
+  set.seed(1)
+  d <- data.frame(g = gl(1000, 2))
+  d$y <- rpois(2000, exp(rnorm(1000, -3.5, 3)[d$g]))
+  got <- noted(galvi(y ~ 1 + (1 | g), d, poisson()), "interval")
+  with(got$fit$hyper, expect_lt(estimate, lwr))
+  expect_null(galvi(y ~ 1 + (1 | g), transform(d, y = y + rep(0:1, 1000)), poisson())$notes)
+})

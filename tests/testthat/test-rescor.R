@@ -282,7 +282,7 @@ test_that("brms::bf() of several responses is read", {
 test_that("a fit prints, plots and survives saveRDS()", {
   fit <- galvi(responses(cbind(mpg, disp)) ~ wt + rescor(), mtcars)
   text <- capture.output(print(summary(fit)))
-  expect_true(any(grepl("^Residuals \\(SD, correlation\\)", text)))
+  expect_true(any(grepl("^Residuals \\(SD with interval, correlation\\)", text)))
   expect_false(any(grepl("gaussian.variance", text)))
   frame <- as.data.frame(VarCorr(fit))
   expect_identical(frame$grp, rep("Residual", 3))
