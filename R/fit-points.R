@@ -80,9 +80,8 @@ point_coefficients <- function(block, fit) {
 #' @param x S x q, points in rows. @return list(mean, covariance)
 #' @noRd
 weighted_moments <- function(x, weight) {
-  mean <- drop(crossprod(x, weight))
-  away <- x - rep(mean, each = nrow(x))
-  list(mean = mean, covariance = crossprod(away, weight * away))
+  own <- moments_of_columns(x, weight, 1L)
+  list(mean = stats::setNames(own$mean, colnames(x)), covariance = `dimnames<-`(own$second, list(colnames(x), colnames(x))))
 }
 
 # Of a function, from the means of its square and of itself; infinite where the square is too large for a number.
@@ -202,12 +201,30 @@ point_moments <- function(points, weight = points$weight) {
   each <- lapply(seq_along(points$W), function(k) {
     own <- weighted_moments(points$coefficients[[k]], weight)
     mean <- drop(points$W[[k]] %*% own$mean) + points$offset[, k]
-    variance <- rowSums((points$W[[k]] %*% own$covariance) * points$W[[k]])
+    variance <- row_variances(points$W[[k]], own$covariance)
     for (part in points$new[[k]]) variance <- variance + drop(new_variances(part, points$hyper) %*% weight)
     list(mean = mean, variance = pmax(variance, 0))
   })
   column <- function(what) matrix(unlist(lapply(each, `[[`, what)), ncol = length(each))
   list(mean = column("mean"), variance = column("variance"))
+}
+
+# w' S w of each row w of W, which has few numbers that are not zero if there are many groups.
+row_variances <- function(W, S) {
+  used <- W != 0
+  count <- rowSums(used)
+  most <- max(count)
+  if (most > 0.2 * ncol(W)) return(rowSums((W %*% S) * W))
+  row <- rep(seq_along(count), count)
+  column <- which(t(used), arr.ind = TRUE)[, 1L]
+  place <- cbind(row, sequence(count))
+  at <- matrix(1L, nrow(W), most)
+  value <- matrix(0, nrow(W), most)
+  at[place] <- column
+  value[place] <- W[cbind(row, column)]
+  out <- numeric(nrow(W))
+  for (i in seq_len(most)) for (j in seq_len(most)) out <- out + value[, i] * value[, j] * S[cbind(at[, i], at[, j])]
+  out
 }
 
 #' Covariance of eta of latent value k between rows

@@ -429,11 +429,14 @@ CoupledResponse respond(const Unknowns& unknowns, const Posterior& q, const std:
 
 CoupledResponse coupled_response(const Unknowns& unknowns, const Posterior& q, const CoupledControl& control) {
   constexpr Index most_latents = 3;  // whose product of nodes is not too large
+  constexpr Index most_coefficients = 300;  // whose steps are quick enough; with more of them one step is as good
   Context& context = unknowns.model().context();
   const Cost cost = context.cost;  // what a fit costs is what the search does
   const std::optional<CoefficientGaussian> step = unknowns.one_step(q);
   CoupledResponse out;
-  if (unknowns.size() > 0 && unknowns.latents() <= most_latents) {
+  if (step && unknowns.size() > most_coefficients) {
+    out.gaussian = *step;
+  } else if (unknowns.size() > 0 && unknowns.latents() <= most_latents) {
     out = respond(unknowns, q, step, control);
   } else {
     if (step) out.gaussian = *step;

@@ -423,7 +423,7 @@ bool gaussian_but_for_priors(const LatentGaussianModel& model) {
 
 /// What is uncertain beside q: hyperparameters, and how latent values depend on each other.
 void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan, FitResult& out) {
-  constexpr Index most_parameters = 8, most_coefficients = 300;
+  constexpr Index most_parameters = 8, most_coefficients = 300, most_coupled = 1000;
   HyperTable table = learned;
   const bool joint = plan.joint_uncertainty && plan.integrate.empty();
   const Index parameters = plan.learn ? learned.learned() : 0;
@@ -437,7 +437,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   std::optional<Unknowns> unknowns;
   const bool together = joint && !plan.states_alone;
   if (together && (parameters > 0 || coupled) && (gaussian || !exact))
-    unknowns = Unknowns::of(model, gaussian ? most_coefficients : most_unknowns);
+    unknowns = Unknowns::of(model, coupled ? most_coupled : gaussian ? most_coefficients : most_unknowns);
   else if (together && parameters == 0 && !exact)
     unknowns = skew_unknowns(model, out.fit.inference.posterior);
   const bool points = unknowns && !exact && takes_points(unknowns->size() + parameters, model.rows());

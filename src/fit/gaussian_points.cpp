@@ -12,6 +12,9 @@ namespace {
 
 /// R with R R' = A, of any rank.
 Matrix root_of(const Matrix& A) {
+  constexpr Index many = 300;  // an eigendecomposition takes thirty times as long
+  if (A.rows() > many)
+    if (const Eigen::LLT<Matrix> root(A); root.info() == Eigen::Success) return root.matrixL();
   const Eigen::SelfAdjointEigenSolver<Matrix> parts(A);
   return parts.eigenvectors() * parts.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
 }

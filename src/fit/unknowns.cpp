@@ -60,6 +60,14 @@ std::optional<Unknowns> Unknowns::of(LatentGaussianModel& model, Index most) {
     out.size_ += out.count(k);
   }
   if (out.size_ > most || static_cast<double>(out.size_) * number > most_numbers) return std::nullopt;
+  constexpr double mostly_zero = 0.2;  // the share of other numbers
+  double others = 0, all = 0;
+  for (const Matrix& W : out.W_) {
+    others += static_cast<double>((W.array() != 0).count());
+    all += static_cast<double>(W.size());
+  }
+  if (others < mostly_zero * all)
+    for (const Matrix& W : out.W_) out.sparse_.push_back(W.sparseView());
   return out;
 }
 
@@ -107,7 +115,9 @@ double Unknowns::log_prior(const ConstVectorRef& z) const {
 }
 
 Matrix Unknowns::between(Index j, Index k, const ConstVectorRef& h) const {
-  return W(j).transpose() * h.asDiagonal() * W(k);
+  if (sparse_.empty()) return W(j).transpose() * h.asDiagonal() * W(k);
+  const SparseMatrix weighted = h.asDiagonal() * sparse_[which_[k]];
+  return Matrix(sparse_[which_[j]].transpose() * weighted);
 }
 
 Vector Unknowns::mean(const Posterior& q) const {

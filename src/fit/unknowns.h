@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/latent_gaussian_model.h"
+#include "numeric/sparse_cholesky.h"
 
 namespace galvi {
 
@@ -62,6 +63,7 @@ class Unknowns {
 
   LatentGaussianModel* model_;
   std::vector<Matrix> W_;     // of each distinct prior
+  std::vector<SparseMatrix> sparse_;  // the same where most of them is zero, as with many groups; else empty
   std::vector<Index> which_;  // of them latent value k has.   K
   std::vector<Index> first_;  // K
   Index size_ = 0;

@@ -550,6 +550,23 @@ test_that("several random effects in few groups have the exact sds, whatever the
   expect_true(all(limits[, 2] - limits[, 1] > 2 * 1.8 * sd))
 })
 
+test_that("predictors depend on each other, and variances are uncertain, beside many groups too", {
+  set.seed(3)
+  d <- data.frame(g = gl(400, 3))
+  eta <- -1 + rnorm(400, 0, 1.2)[d$g]
+  d$y <- rpois(1200, exp(eta)) * rbinom(1200, 1, 0.7)
+  fit <- galvi(list(y ~ 1 + (1 | g), zi ~ 1), d, zero_inflated(poisson()), verbose = FALSE)
+  expect_identical(uncertainty_method(fit), "response")
+  # by importance sampling, the groups' effects integrated out by 60 nodes; .085 and .132 of a q that factorises
+  expect_lt(max(abs(sqrt(diag(vcov(fit))) / c(0.137, 0.218) - 1)), 0.12)
+  # predictions have the points' moments, as the fitted rows have
+  expect_equal(predict(fit, d[1:5, ], type = "link", se.fit = TRUE)$se.fit,
+    sqrt(fit$posterior$variance[1:5, 1L]), tolerance = 1e-6, ignore_attr = TRUE)
+  all <- weighted_moments(fit$points$coefficients[[1L]], fit$points$weight)
+  W <- fitted_points_of(fit)$W[[1L]]
+  expect_equal(row_variances(W, all$covariance), diag(W %*% all$covariance %*% t(W)), tolerance = 1e-10)
+})
+
 test_that("the variance of few groups is uncertain beside many other groups, smooths and processes", {
   set.seed(2)
   d <- data.frame(id = gl(310, 3), site = rep(factor(sample(6, 310, TRUE)), each = 3), x = rnorm(930))
