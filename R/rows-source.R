@@ -327,7 +327,7 @@ read_rows <- function(source, columns, rows) {
     taken <<- 0L
     if (is.null(table)) return(invisible())
     if (!is.data.frame(table)) {
-      stop_galvi("data", sprintf("%s must give data frames, not %s.", source$label, describe(table)))
+      stop_galvi("data", sprintf("`data`: %s must give data frames, not %s.", source$label, describe(table)))
     }
     missing <- setdiff(columns, names(table))
     if (!length(missing)) {

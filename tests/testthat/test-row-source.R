@@ -364,6 +364,8 @@ test_that("columns that are missing, empty sources and what is no source are err
   at <- 0
   chunks <- function(reset) if (reset) at <<- 0 else if (at < 2) mixed[[at <<- at + 1]]
   expect_error(held_fit(chunks, y ~ z), "`z` .* text after row 200", class = "galvi_error_data")
+  mixed[[2L]] <- as.list(d)
+  expect_error(held_fit(chunks, y ~ z), "`data`: .* data frames, not a vector of type list", class = "galvi_error_data")
 })
 
 test_that("models that need all rows say what to do", {
