@@ -207,12 +207,7 @@ fuzz_questions <- list(
     # those of hyperparameters are NA where nothing is known of them (?coef.galvi)
     V[rownames(V) %in% names(stats::coef(fit)), ]
   },
-  deviance = function(fit, rows) {
-    residuals <- stats::residuals(fit)
-    # a unit that lacks some of its responses has no residuals of them
-    if (inherits(fit, "galvi_wide")) residuals <- utils::head(sort(residuals, na.last = TRUE), stats::nobs(fit))
-    c(stats::deviance(fit), residuals, stats::fitted(fit))
-  },
+  deviance = function(fit, rows) c(stats::deviance(fit), stats::residuals(fit), stats::fitted(fit)),
   evidence = function(fit, rows) as.numeric(stats::logLik(fit)),
   influence = function(fit, rows) stats::cooks.distance(fit),
   augmented = function(fit, rows) generics::augment(fit)$.fitted,
@@ -223,11 +218,15 @@ fuzz_questions <- list(
 )
 fuzz_asked_always <- c("elbo", "hyper", "coef", "vcov", "link", "response", "summary")
 
+# In the wide form NA is what does not exist: residuals of missing entries, predictions for units that lack a covariate
+# or offset, sds of point estimates.
+is_absent <- function(fit, numbers) inherits(fit, "galvi_wide") & is.na(numbers) & !is.nan(numbers)
+
 ask <- function(case, question) {
   told <- case$told
   answer <- observe(case, question, fuzz_questions[[question]](case$fit, case$rows))
   numbers <- as.numeric(unlist(answer))
-  bad <- if (case$told == told) which(!is.finite(numbers))
+  bad <- if (case$told == told) which(!is.finite(numbers) & !is_absent(case$fit, numbers))
   if (!length(bad)) return(invisible())
   found("not finite", question, sprintf(
     "%d of %d, the first %s%s", length(bad), length(numbers), format(numbers[bad[1L]]),
