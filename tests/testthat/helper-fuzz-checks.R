@@ -209,7 +209,10 @@ fuzz_questions <- list(
   },
   deviance = function(fit, rows) c(stats::deviance(fit), stats::residuals(fit), stats::fitted(fit)),
   evidence = function(fit, rows) as.numeric(stats::logLik(fit)),
-  influence = function(fit, rows) stats::cooks.distance(fit),
+  influence = function(fit, rows) {
+    leverage <- stats::hatvalues(fit)
+    stats::cooks.distance(fit)[leverage != 1 & any(leverage != 0)]
+  },
   augmented = function(fit, rows) generics::augment(fit)$.fitted,
   frame = function(fit, rows) {
     stats::model.frame(fit)
