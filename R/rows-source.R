@@ -286,7 +286,7 @@ reading <- function(label, expr, rows = 0) {
   tryCatch(expr, error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
     stop_galvi("data", sprintf(
-      "Reading %s failed%s: %s", label, if (rows > 0) sprintf(" after row %s", row_number(rows)) else "",
+      "`data`: reading %s failed%s: %s", label, if (rows > 0) sprintf(" after row %s", row_number(rows)) else "",
       conditionMessage(e)
     ))
   })
