@@ -195,3 +195,22 @@ loglogistic <- function(shape = 2) own_family("loglogistic", shape = if (!missin
 #' @rdname survival-families
 #' @export
 lognormal <- function(sigma = 1) own_family("lognormal", sigma = if (!missing(sigma)) sigma)
+
+# ---- log P(Y > y), entries of family_types ----
+
+gamma_log_upper <- function(y, mean, parameters) {
+  stats::pgamma(y, parameters$shape, scale = mean / parameters$shape, lower.tail = FALSE, log.p = TRUE)
+}
+
+# Phi(-near) - exp(2 / (phi mean)) Phi(-far), which is phi(near) (R(near) - R(far)) with Mills' ratio R. Far out R(x) is
+# 1 / x to a relative error of 1 / x^2; there the first form would lose its digits.
+inverse_gaussian_log_upper <- function(y, mean, parameters) {
+  z <- 1 / sqrt(parameters$dispersion * y)
+  near <- z * (y / mean - 1)
+  far <- z * (y / mean + 1)
+  first <- stats::pnorm(near, lower.tail = FALSE, log.p = TRUE)
+  second <- 2 / (parameters$dispersion * mean) + stats::pnorm(far, lower.tail = FALSE, log.p = TRUE)
+  ifelse(
+    near > 100, stats::dnorm(near, log = TRUE) + log(2 * z / near / far), first + log(-expm1(pmin(second - first, 0)))
+  )
+}

@@ -10,8 +10,8 @@ complete_family <- function(entry) {
     latents = function(levels, family) NULL,
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
     intercept = function(family) TRUE, robust = FALSE, no_predictor = character(),
-    volatility = FALSE, location = "mean", sigma = function(parameters) 1, refused = character(), instead = character(),
-    censored = character(), times = FALSE, angle = FALSE
+    volatility = FALSE, location = "mean", sigma = function(parameters) 1, log_upper = NULL, refused = character(),
+    instead = character(), censored = character(), times = FALSE, angle = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }
@@ -115,6 +115,7 @@ no_nu_predictor <- paste(
 # angle: is the response an angle, of which whole turns do not count?
 # volatility: is the response noise of mean zero whose variance is modelled?
 # location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
+# log_upper(y, mean, parameters): log P(Y > y), of positive responses that have no likelihood of censored ones.
 # refused: links that base R has, and why they are refused; instead: what else to use.
 # dpars: the parameters beside the mean or location that may have a linear predictor, in the order of the core's latent
 # values, see parameter(). with_predictors: for each set of them that may, by which it is named, the core's likelihood, or
@@ -222,7 +223,7 @@ family_types <- lapply(c(list(
   ),
   Gamma = list(
     links = c(log = "gamma", softplus = "gamma_softplus"), response = positive_response, example = c(1, 2, 1),
-    parameters = list(shape = positive(shape_start, per_weight = -1)),
+    parameters = list(shape = positive(shape_start, per_weight = -1)), log_upper = gamma_log_upper,
     refused = c(inverse = "its mean could turn negative", identity = negative_mean, sqrt = two_means),
     instead = c(identity = additive, sqrt = additive),
     dpars = list(shape = parameter("log", "shape", per_weight = -1)),
@@ -231,6 +232,7 @@ family_types <- lapply(c(list(
   inverse.gaussian = list(
     links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
     parameters = list(dispersion = positive(inverse_gaussian_start, per_weight = 1)),
+    log_upper = inverse_gaussian_log_upper,
     refused = c(
       `1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative", identity = negative_mean
     ),
@@ -596,6 +598,12 @@ facts_of_family.default <- function(family, model) {
 #' Estimates of a likelihood's parameter, such as the size of negbinomial or the thresholds of cumulative
 #' @noRd
 family_parameter <- function(fit, name) fit$posterior$hyper[fit$model$likelihood$hyper[[name]]]
+
+#' All of them, as functions of an entry of family_types take them
+#' @noRd
+family_parameters <- function(fit) {
+  lapply(fit$model$likelihood$hyper, function(at) fit$posterior$hyper[at])
+}
 
 #' One line for headings, such as `binomial (logit link)` or `tweedie (log link, power 1.5)`
 #' @noRd

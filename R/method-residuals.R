@@ -250,7 +250,8 @@ tail_beyond_entry <- function(fit, marginals, from_above, y, entry) {
 #' * `hatvalues()` are h = lambda v, the proportion of the information on the linear predictor that comes from the row
 #'   itself. They sum to the effective number of parameters.
 #' * `cooks.distance()` is (m - m')' V^-1 (m - m') / sum(h) = alpha^2 v / (1 - h)^2 / sum(h), where m and V are the
-#'   posterior mean and covariance of the latent vector and m' is the mean without the row.
+#'   posterior mean and covariance of the latent vector and m' is the mean without the row. As that of `lm()`, it is not
+#'   finite for rows with h = 1, nor in models without effects.
 #' * `rstandard()`, for the gaussian family, is sqrt(w) (y - m) / (sigma sqrt(1 - h)). This is also the error of the
 #'   prediction from the other rows, divided by its standard deviation. `rstudent()` would need sigma without the row
 #'   and is an error.

@@ -143,8 +143,7 @@ sigma.galvi <- function(object, use.fallback = TRUE, ...) {
     spec <- residual_spec(object$design$specs)
     return(stats::setNames(object$posterior$hyper[spec$hyper$sd], spec$columns)[noise])
   }
-  parameters <- lapply(object$model$likelihood$hyper, function(at) object$posterior$hyper[at])
-  family_type(object$family)$sigma(parameters)
+  family_type(object$family)$sigma(family_parameters(object))
 }
 
 #' The sigma of a row of weight one: known standard errors are weights

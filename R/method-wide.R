@@ -33,7 +33,7 @@
 #' @param ... Must be empty, except for lme4's names of arguments (`re.form`, `allow.new.levels`).
 #' @return
 #' * `predict()`, `fitted()`: a matrix, units x columns of Y; with intervals, quantiles, terms or classes an array whose
-#'   third dimension has these; with `se.fit` a list of `fit` and `se.fit`.
+#'   third dimension has these; with `se.fit` a list of `fit` and `se.fit`. NA for units that lack a covariate or offset.
 #' * `residuals()`: a matrix of the shape of Y, NA where Y is missing.
 #' * `deviance()`: the sum of the squared deviance residuals of all entries.
 #' * `simulate()`: a list of matrices of the shape of Y, with the classes as numbers where there are any.

@@ -120,6 +120,9 @@ draw_points <- function(data, colour, mark) {
 
 draw_segments <- function(data, colour, mark) {
   if (isTRUE(mark$arrow)) {
+    # arrows() warns of those shorter than a thousandth of an inch, as loadings of zero are
+    long <- sqrt(((data$xend - data$x) / graphics::xinch())^2 + ((data$yend - data$y) / graphics::yinch())^2)
+    data$xend[long <= 1e-3] <- NA
     return(graphics::arrows(data$x, data$y, data$xend, data$yend, length = 0.06, col = colour))
   }
   upright <- is.na(data$x) | data$x == data$xend

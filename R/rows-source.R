@@ -286,7 +286,7 @@ reading <- function(label, expr, rows = 0) {
   tryCatch(expr, error = function(e) {
     if (inherits(e, "galvi_error")) stop(e)
     stop_galvi("data", sprintf(
-      "Reading %s failed%s: %s", label, if (rows > 0) sprintf(" after row %s", row_number(rows)) else "",
+      "`data`: reading %s failed%s: %s", label, if (rows > 0) sprintf(" after row %s", row_number(rows)) else "",
       conditionMessage(e)
     ))
   })
@@ -327,7 +327,7 @@ read_rows <- function(source, columns, rows) {
     taken <<- 0L
     if (is.null(table)) return(invisible())
     if (!is.data.frame(table)) {
-      stop_galvi("data", sprintf("%s must give data frames, not %s.", source$label, describe(table)))
+      stop_galvi("data", sprintf("`data`: %s must give data frames, not %s.", source$label, describe(table)))
     }
     missing <- setdiff(columns, names(table))
     if (!length(missing)) {

@@ -97,7 +97,8 @@ class_log_probability <- function(fit, marginals, response) {
     }))
   }
   y <- response$y
-  if (n_latents(fit) == 1L) return(response_moment(fit, marginals, "log_density", y = y))
+  # the integral of a class that is certain may be above one by rounding
+  if (n_latents(fit) == 1L) return(pmin(response_moment(fit, marginals, "log_density", y = y), 0))
   log(class_probabilities(fit, marginals)[cbind(seq_along(y), y + 1L)])
 }
 

@@ -85,11 +85,13 @@ log_density_at <- function(fit, eta, time, event) {
   # at the very beginning a density may be infinite
   time <- max(time, 1e-300)
   known <- cbind(lower = rep(time, n), upper = if (event) time else Inf, entry = 0)
-  if (length(family_type(fit$family)$censored)) {
+  type <- family_type(fit$family)
+  if (length(type$censored)) {
     return(response_moment(fit, certain(eta), "log_density", size = rep(1, n), y = rep(time, n), censoring = known))
   }
   if (event) return(response_moment(fit, certain(eta), "log_density", size = rep(1, n), y = rep(time, n)))
-  log(response_moment(fit, certain(eta), "upper", size = rep(1, n), y = rep(time, n)))
+  # nodes far out on the left have survival probabilities that doubles cannot hold
+  type$log_upper(time, response_moment(fit, certain(eta), "mean"), family_parameters(fit))
 }
 
 hazard_given <- function(fit, eta, time) {

@@ -375,6 +375,34 @@ test_that("hazards, cumulative hazards and restricted means of parametric famili
   gamma <- galvi(time ~ sex, lung, Gamma("log"))
   expect_equal(-log(predict(gamma, new, type = "survival", times = 300)),
     predict(gamma, new, type = "cumhaz", times = 300), tolerance = 0.01)
+  # where survival is so improbable that doubles have no room for it
+  far <- c(300, 3e4, 3e5)
+  by_eta <- function(fit, f) {
+    eta <- predict(fit, new[1, ], type = "link", se.fit = TRUE)
+    vapply(far, function(t) {
+      integrate(function(z) dnorm(z) * f(t, exp(eta$fit + eta$se.fit * z)), -8, 8, rel.tol = 1e-10)$value
+    }, 0)
+  }
+  fit <- galvi(time ~ sex, lung, galvi_family("Gamma", shape = fixed(1.5)))
+  above <- function(t, m) pgamma(t, 1.5, scale = m / 1.5, lower.tail = FALSE, log.p = TRUE)
+  expect_equal(predict(fit, new[1, ], type = "cumhaz", times = far)[1, ], by_eta(fit, function(t, m) -above(t, m)),
+    tolerance = 1e-6, ignore_attr = TRUE)
+  expect_equal(predict(fit, new[1, ], type = "hazard", times = far)[1, ], by_eta(fit, function(t, m) {
+    exp(dgamma(t, 1.5, scale = m / 1.5, log = TRUE) - above(t, m))
+  }), tolerance = 1e-6, ignore_attr = TRUE)
+  # by the priors the posterior is Gaussian
+  fit <- galvi(time ~ sex, lung, galvi_family("inverse.gaussian", dispersion = fixed(0.02)),
+    prior = list(intercept = normal(6, 0.02), default = normal(0, 0.01)))
+  log_density <- function(y, m) -log(2 * pi * 0.02 * y^3) / 2 - (y / m - 1)^2 / (2 * 0.02 * y)
+  # 1 / h(t), the mean of the density after t relative to that at t
+  hazard <- Vectorize(function(t, m) {
+    1 / integrate(function(u) exp(log_density(t + u, m) - log_density(t, m)), 0, Inf, rel.tol = 1e-10)$value
+  })
+  expect_equal(predict(fit, new[1, ], type = "hazard", times = far)[1, ], by_eta(fit, hazard), tolerance = 1e-6,
+    ignore_attr = TRUE)
+  expect_equal(predict(fit, new[1, ], type = "cumhaz", times = far)[1, ], by_eta(fit, function(t, m) {
+    log(hazard(t, m)) - log_density(t, m)
+  }), tolerance = 1e-6, ignore_attr = TRUE)
   # as far as the tail reaches, the restricted mean is the mean
   expect_equal(predict(gamma, new, type = "rmst", times = 1e4)[, 1], predict(gamma, new), tolerance = 1e-5)
   expect_error(predict(galvi(dist ~ speed, cars), type = "hazard", times = 1), "positive times",

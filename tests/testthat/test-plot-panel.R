@@ -183,3 +183,11 @@ test_that("units of a biplot that are too many for names are points, and the ite
   expect_identical(names(NULL), c("first", "second"))
   expect_identical(names(sprintf("unit %d", 1:80)), c("first", "second", sprintf("unit %d", 1:80)))
 })
+
+test_that("the arrow of an item whose loadings are zero is not drawn, without a warning", {
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  plot(0:1, 0:1)
+  heads <- data.frame(x = 0, y = 0, xend = c(0, 1), yend = c(0, 0.5))
+  expect_silent(draw_segments(heads, "black", list(arrow = TRUE)))
+})

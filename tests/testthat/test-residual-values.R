@@ -42,3 +42,12 @@ test_that("quantile residuals of times after an entry are of their distribution 
   beyond <- (F(d$stop) - F(d$start)) / (1 - F(d$start))
   expect_equal(unname(residuals(fit, "quantile")), qnorm(beyond), tolerance = 1e-5)
 })
+
+test_that("deviance residuals of classes that are certain are zero", {
+  d <- transform(mtcars, cyl = factor(cyl, ordered = TRUE))
+  fit <- galvi(cyl ~ wt, d, galvi_family("cumulative"), hyper = "fixed")
+  # rounding puts integrals of probabilities near one on both sides of it
+  eta <- list(mean = matrix(seq(20, 60, length.out = 200)), variance = matrix(seq(1, 9, length.out = 200)))
+  expect_gt(max(response_moment(fit, eta, "log_density", y = rep(2, 200))), 0)
+  expect_lte(max(class_log_probability(fit, eta, list(y = rep(2, 200)))), 0)
+})

@@ -161,7 +161,7 @@ test_that("results are cleared, whatever happens, and a connection that drops is
   # a result that is still open would be named in a warning
   expect_silent(DBI::dbClearResult(DBI::dbSendQuery(con, "SELECT 1")))
   DBI::dbDisconnect(con)
-  expect_error(held_fit(rows, y ~ z), "Reading the table `d` failed", class = "galvi_error_data")
+  expect_error(held_fit(rows, y ~ z), "`data`: reading the table `d` failed", class = "galvi_error_data")
 })
 
 test_that("a source that fails half way leaves the fit so far", {
@@ -181,7 +181,7 @@ test_that("a source that fails half way leaves the fit so far", {
   }
   error <- tryCatch(fit_it(6, hyper = "fixed", method = "natural_gradient"), error = identity)
   expect_s3_class(error, c("galvi_error_unfinished", "galvi_error_data"), exact = FALSE)
-  expect_match(conditionMessage(error), "Reading the function failed: the line is dead. The fit so far is galvi_last()",
+  expect_match(conditionMessage(error), "`data`: reading the function failed: the line is dead. The fit so far is galvi_last()",
     fixed = TRUE)
   fit <- galvi_last()
   expect_identical(error$fit, fit)
@@ -364,6 +364,8 @@ test_that("columns that are missing, empty sources and what is no source are err
   at <- 0
   chunks <- function(reset) if (reset) at <<- 0 else if (at < 2) mixed[[at <<- at + 1]]
   expect_error(held_fit(chunks, y ~ z), "`z` .* text after row 200", class = "galvi_error_data")
+  mixed[[2L]] <- as.list(d)
+  expect_error(held_fit(chunks, y ~ z), "`data`: .* data frames, not a vector of type list", class = "galvi_error_data")
 })
 
 test_that("models that need all rows say what to do", {
