@@ -254,7 +254,10 @@ enum class States { no, where_uncertain, yes };
 /// Of few coefficients, yes. With more of them, or processes and fields beside groups, only where some hyperparameter is
 /// known so badly that standard deviations show it, as the variance of a few groups is.
 States takes_states(const LatentGaussianModel& model, Index parameters) {
-  constexpr Index most_parameters = 8, most_rows = 20000, most_full = 500, most_coefficients = 300;
+  constexpr Index most_rows = 20000, most_full = 500, most_coefficients = 300;
+  // a composite design of more than eight dimensions has 150 points or more, each with a state
+  constexpr Index few_rows = 1000;
+  const Index most_parameters = model.rows() <= few_rows ? 12 : 8;
   if (parameters == 0 || parameters > most_parameters || !model.has_all_rows() ||
       model.rows() > (model.full() ? most_full : most_rows))
     return States::no;

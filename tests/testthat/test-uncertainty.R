@@ -550,6 +550,22 @@ test_that("several random effects in few groups have the exact sds, whatever the
   expect_true(all(limits[, 2] - limits[, 1] > 2 * 1.8 * sd))
 })
 
+test_that("the ten hyperparameters of three correlated slopes are averaged over where rows are few", {
+  set.seed(1)
+  d <- data.frame(g = gl(60, 12), a = rnorm(720), b = rnorm(720), c = rnorm(720))
+  effects <- matrix(rnorm(240), 60) %*% chol(0.4 + 0.6 * diag(4)) * 0.6
+  slopes <- rowSums(effects[d$g, ] * cbind(1, d$a, d$b, d$c))
+  # the chain's data had two responses more
+  others <- list(rnorm(720), rpois(720, exp(pmin(1 + 0.3 * d$a + slopes, 4))))
+  d$z <- rbinom(720, 1, plogis(0.3 * d$a + slopes))
+  fit <- galvi(z ~ a + b + c + (1 + a + b + c | g), d, binomial(), verbose = FALSE)
+  expect_identical(uncertainty_method(fit), "states")
+  # a Markov chain by Stan; .122, .128, .131, .123 with the hyperparameters known
+  sd <- c(0.1277, 0.1382, 0.1350, 0.1293)
+  expect_lt(max(abs(sqrt(diag(vcov(fit))) / sd - 1)), 0.04)
+  expect_lt(max(abs(coef(fit) - c(0.1109, 0.3833, 0.1276, 0.1862)) / sd), 0.08)
+})
+
 test_that("predictors depend on each other, and variances are uncertain, beside many groups too", {
   set.seed(3)
   d <- data.frame(g = gl(400, 3))
