@@ -12,9 +12,12 @@ find_notes <- function(fit) {
   specs <- all_specs(fit$design)
   groups <- lapply(specs, group_notes, fit = fit)
   unknown <- vapply(groups, function(notes) any(vapply(notes, `[[`, "", "what") == "groups"), NA)
+  unknown <- fit$hyper$name[fit$hyper$term %in% vapply(specs[unknown], `[[`, "", "label")]
+  # what effects of rows are not told from
+  if (length(unknown) && has_free_scale(fit)) unknown <- c(unknown, fit$model$hyper$name[noise_at(fit)])
   c(
     dependent, prior_notes(fit, weight), class_notes(fit), knot_notes(fit), noise_notes(fit),
-    interval_notes(fit, vapply(specs[unknown], `[[`, "", "label")), unlist(groups, recursive = FALSE)
+    interval_notes(fit, unknown), unlist(groups, recursive = FALSE)
   )
 }
 
@@ -376,16 +379,17 @@ noise_notes <- function(fit) {
 
 # Is the noise added to eta, with a learned standard deviation that all rows share?
 has_free_scale <- function(fit) {
-  at <- unlist(fit$model$likelihood$hyper[c("variance", "scale", "sigma")])
-  link_has(fit$family, "same_units") && n_predictors(fit) == 1L && any(fit$model$hyper$learned[at])
+  link_has(fit$family, "same_units") && n_predictors(fit) == 1L && any(fit$model$hyper$learned[noise_at(fit)])
 }
+
+noise_at <- function(fit) unlist(fit$model$likelihood$hyper[c("variance", "scale", "sigma")])
 
 # ---- estimates and intervals ----
 
-#' @param unknown Labels of terms whose notes say so.
+#' @param unknown Names of hyperparameters of which other notes say that the data do not tell them.
 #' @noRd
 interval_notes <- function(fit, unknown) {
-  hyper <- fit$hyper[fit$hyper$status == "learned" & !is.na(fit$hyper$lwr) & !fit$hyper$term %in% unknown, ]
+  hyper <- fit$hyper[fit$hyper$status == "learned" & !is.na(fit$hyper$lwr) & !fit$hyper$name %in% unknown, ]
   specs <- all_specs(fit$design)
   groups <- vapply(specs[which_can(specs, "grouped")], `[[`, "", "label")
   of_groups <- hyper$term %in% groups & grepl("^(sd|variance)", hyper$parameter)

@@ -186,6 +186,11 @@ test_that("an estimate outside its own interval is said", {
   fit$hyper$lwr <- 0
   fit$hyper$upr <- fit$hyper$estimate / 2
   expect_match(interval_notes(fit, character())[[1L]]$text, "An estimate is the mode")
-  expect_null(interval_notes(fit, fit$hyper$term))
+  expect_null(interval_notes(fit, fit$hyper$name))
+  # nor where another note says that the noise is unknown
+  set.seed(3)
+  fit <- noted(galvi(y ~ x + (1 | id), data.frame(y = rnorm(500), x = rnorm(500), id = 1:500)), "groups")$fit
+  expect_false(with(fit$hyper, all(estimate > lwr & estimate < upr)))
+  expect_length(notes_of(fit, "interval"), 0L)
   expect_null(galvi(y ~ 1 + (1 | g), transform(d, y = y + rep(0:1, 1000)), poisson())$notes)
 })
