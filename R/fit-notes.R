@@ -9,9 +9,15 @@ find_notes <- function(fit) {
   # one note for each coefficient
   told <- weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients"))
   weight <- lapply(weight, `[`, !told)
+  specs <- all_specs(fit$design)
+  groups <- lapply(specs, group_notes, fit = fit)
+  unknown <- vapply(groups, function(notes) any(vapply(notes, `[[`, "", "what") == "groups"), NA)
+  unknown <- fit$hyper$name[fit$hyper$term %in% vapply(specs[unknown], `[[`, "", "label")]
+  # what effects of rows are not told from
+  if (length(unknown) && has_free_scale(fit)) unknown <- c(unknown, fit$model$hyper$name[noise_at(fit)])
   c(
-    dependent, prior_notes(fit, weight), knot_notes(fit), noise_notes(fit), interval_notes(fit),
-    unlist(lapply(all_specs(fit$design), group_notes, fit = fit), recursive = FALSE)
+    dependent, prior_notes(fit, weight), class_notes(fit), knot_notes(fit), noise_notes(fit),
+    interval_notes(fit, unknown), unlist(groups, recursive = FALSE)
   )
 }
 
@@ -92,8 +98,8 @@ prior_weight <- function(fit) {
   } else {
     block_of(block$covariance)
   }
-  # with a latent value for each class only differences from their mean are known
-  compared <- diag(K) - if (K > 1L && K == length(response_levels(fit))) 1 / K else 0
+  # only differences from their mean are known
+  compared <- diag(K) - if (compares_classes(fit)) 1 / K else 0
   A <- kronecker(compared, coding$A)
   moved_by <- function(own) {
     precision <- rep(ifelse(own & sd > 0, 1 / sd^2, 0), K)
@@ -110,6 +116,17 @@ prior_weight <- function(fit) {
     moved = abs(moved_by(open)) / posterior, typed = abs(moved_by(!open)) / posterior, narrow = posterior / prior
   )
   lapply(out, `[`, posterior > 0 & rep(sd > 0 & shown_columns(spec), K))
+}
+
+# Has each class a latent value, of which the data determine the differences only?
+compares_classes <- function(fit) n_latents(fit) > 1L && n_latents(fit) == length(response_levels(fit))
+
+class_notes <- function(fit) {
+  if (!compares_classes(fit) || is.null(fixed_spec(fit$design$specs))) return(NULL)
+  new_note("classes", paste(
+    "The data determine only differences between the coefficients of two classes. categorical(refcat = NULL) has those",
+    "to the first class."
+  ), said = FALSE)
 }
 
 block_of <- function(blocks) {
@@ -190,25 +207,26 @@ narrower_prior <- function(fit, coefficients) {
   sprintf("list(%s = list(default = normal(0, 1)))", predictor_names(fit)[owner])
 }
 
-#' Which classes are separated, in words; NULL if none are
+#' Which classes are separated by the fixed effects, in words; NULL if none are
 #' @noRd
 separation <- function(fit) {
-  if (n_predictors(fit) > 1L || !has_rows(fit) || !is_discrete(fit)) return(NULL)
+  spec <- fixed_spec(fit$design$specs)
+  if (is.null(spec) || n_predictors(fit) > 1L || !has_rows(fit) || !is_discrete(fit)) return(NULL)
   model <- fit$model
+  # other terms have priors, under which effects that reproduce all rows are finite
+  eta <- fixed_predictor(fit)
   used <- model$weights > 0
   counts <- link_has(fit$family, "rates")
   right <- if (counts) rep(FALSE, length(used)) else if (has_classes(fit)) {
     # counts of classes are separated where all of a row are in one
-    q <- fit$posterior
-    prob <- independent_classes(model$likelihood, fit, q$mean, q$variance, FALSE)$probability
+    prob <- independent_classes(model$likelihood, fit, eta, 0 * eta, FALSE)$probability
     guess <- max.col(prob, "first") - 1
     guess == model$y & (if (is.null(model$counts)) TRUE else rowSums(model$counts > 0) == 1)
   } else {
-    (fit$posterior$mean[, 1L] > 0) == (model$y > model$size / 2) & (model$y == 0 | model$y == model$size)
+    (eta[, 1L] > 0) == (model$y > model$size / 2) & (model$y == 0 | model$y == model$size)
   }
   if (all(right[used])) return("The fitted classes are those of all rows,")
-  spec <- fixed_spec(fit$design$specs)
-  if (is.null(spec) || has_classes(fit)) return(NULL)
+  if (has_classes(fit)) return(NULL)
   # indicators whose rows are at an end of what the response may be
   W <- printed_columns(spec, fit$data)
   at_end <- vapply(seq_len(ncol(W)), function(j) {
@@ -220,19 +238,21 @@ separation <- function(fit) {
   sprintf("All rows with %s = 1 have the same response,", quote_names(spec$columns[at_end]))
 }
 
+# The linear predictors of the rows by their fixed effects and offsets alone.
+fixed_predictor <- function(fit) {
+  at <- match(fixed_label, vapply(prior_terms(fit$model), `[[`, "", "label"))
+  fit$model$offset + term_rows(fit$model)[[at]]$W %*% as.matrix(coefficient_block(fit, fixed_label)$mean)
+}
+
 # ---- groups ----
 
 group_notes <- function(spec, fit) {
   if (is.null(spec$levels) || !term_can(spec, "grouped")) return(NULL)
   group <- effect_group(spec)
   count <- length(spec$levels)
-  # covariances between levels tell effects from noise
-  related <- any(spec$known$precision$i != spec$known$precision$j)
-  if (count == fit$nobs && !related && has_free_scale(fit)) {
-    return(new_note("groups", sprintf(paste(
-      "`%s` has one row in each level, so the data do not tell the standard deviation of its effects from that of the",
-      "noise: only the sum of the two variances is known. Leave %s out."
-    ), group, written_term(spec))))
+  learned <- all(fit$model$hyper$learned[unlist(spec$hyper)])
+  if (learned && (has_free_scale(fit) || has_one_outcome(fit)) && contains_noise(spec, fit)) {
+    return(new_note("groups", contained_noise(spec, fit, group)))
   }
   limits <- limit_notes(spec, fit)
   if (count > 2L) return(limits)
@@ -240,6 +260,106 @@ group_notes <- function(spec, fit) {
     "`%s` has %d level%s, which say%s little about the standard deviation of effects: use it as a fixed effect, or give",
     "the standard deviation a prior, such as prior = list(sd = half_normal(1))."
   ), group, count, if (count > 1L) "s" else "", if (count > 1L) "" else "s")))
+}
+
+# Is the response of a row a single outcome: binary, or one of several classes?
+has_one_outcome <- function(fit) {
+  n_predictors(fit) == 1L && (has_two_classes(fit) || has_classes(fit) && is.null(fit$model$counts))
+}
+
+#' What is not known where the covariance of a term's effects contains that of noise
+#' @noRd
+contained_noise <- function(spec, fit, group) {
+  several <- effects_of_level(spec) > 1L
+  rows <- if (several) sprintf(
+    "%s has as many effects in each level of `%s` as there are rows, or more", written_term(spec), group
+  ) else sprintf("`%s` has one row in each level", group)
+  if (!has_free_scale(fit)) {
+    return(sprintf(paste(
+      "%s, and one such response does not tell the standard deviation%s of its effects, with which all coefficients grow.",
+      "%s"
+    ), rows, if (several) "s" else "", if (several) "Use fewer effects." else {
+      sprintf("Leave %s out.", written_term(spec))
+    }))
+  }
+  if (several) {
+    return(paste0(rows, paste(
+      ", so the data do not tell their variances from that of the noise: only sums of the two are known. Use fewer",
+      "effects, or no noise (see ?`random-slopes`, Repeated measures without residual noise)."
+    )))
+  }
+  sprintf(paste(
+    "%s, so the data do not tell the standard deviation of its effects from that of the noise: only the sum of the two",
+    "variances is known. Leave %s out."
+  ), rows, written_term(spec))
+}
+
+#' Is a part of the covariance of a term's effects independent noise of the rows?
+#'
+#' In a group with the columns W, effects of covariance S have the covariance W S W' in rows. Noise is a part of it if
+#' there is a matrix D with W D W' = I in all groups, such that S + D has the structure of S.
+#' @noRd
+contains_noise <- function(spec, fit) {
+  model <- fit$model
+  used <- model$weights > 0
+  # covariances between levels tell effects from noise, and so do rows that stand for several
+  known <- spec$known
+  related <- any(known$precision$i != known$precision$j) || length(unique(known$variance)) > 1L
+  if (related || !has_rows(fit) || any(model$weights[used] != 1) || !takes_diagonal(spec)) return(FALSE)
+  columns <- columns_of_levels(spec, fit)
+  if (is.null(columns)) return(FALSE)
+  q <- ncol(columns$W)
+  own <- split(which(used), columns$level[used])
+  if (any(lengths(own) > q)) return(FALSE)
+  noise <- if (facts_of(fit)$divides_dispersion) 1 / model$size else rep(1, length(used))
+  # rows of the same columns give the same equations
+  kind <- do.call(paste, as.data.frame(cbind(columns$W, noise)))
+  kind <- match(kind, kind)
+  pairs <- unique(do.call(rbind, lapply(own, function(rows) {
+    at <- which(outer(rows, rows, `<=`), arr.ind = TRUE)
+    cbind(kind[rows[at[, 1L]]], kind[rows[at[, 2L]]], at[, 1L] == at[, 2L])
+  })))
+  free <- cbind(seq_len(q), seq_len(q))
+  if (spec$type %in% bars && spec$structure == "us") free <- rbind(free, correlation_pairs(q))
+  if (nrow(pairs) * nrow(free)^2 > 1e9) return(FALSE)
+  a <- columns$W[pairs[, 1L], , drop = FALSE]
+  b <- columns$W[pairs[, 2L], , drop = FALSE]
+  i <- free[, 1L]
+  j <- free[, 2L]
+  equations <- a[, i, drop = FALSE] * b[, j, drop = FALSE]
+  mixed <- i != j
+  equations[, mixed] <- equations[, mixed] + a[, j[mixed], drop = FALSE] * b[, i[mixed], drop = FALSE]
+  if (shares_variance(spec)) equations <- cbind(rowSums(equations))
+  wanted <- pairs[, 3L] * noise[pairs[, 1L]]
+  max(abs(qr.resid(qr(equations), wanted))) < 1e-7 * max(wanted)
+}
+
+effects_of_level <- function(spec) if (spec$type %in% bars) length(spec$columns) else copies_of(spec)
+
+shares_variance <- function(spec) {
+  if (spec$type %in% bars) spec$hom else copies_of(spec) > length(spec$hyper$variance)
+}
+
+# Does a covariance matrix keep its structure when variances are added?
+takes_diagonal <- function(spec) {
+  !spec$type %in% bars || isTRUE(effect_structures[[spec$structure]]$diagonal[[if (spec$hom) "hom" else "het"]])
+}
+
+#' The level of each row and the columns of its effects: list(level, W); NULL if a row has none or several
+#' @noRd
+columns_of_levels <- function(spec, fit) {
+  at <- match(spec$label, vapply(prior_terms(fit$model), `[[`, "", "label"))
+  row <- term_rows(fit$model)[[at]]
+  part <- group_part(spec, row)
+  part$level[as.matrix(row$node) == 0L | part$weight == 0] <- NA
+  level <- do.call(pmax, c(as.data.frame(part$level), na.rm = TRUE))
+  if (anyNA(level) || any(part$level != level, na.rm = TRUE)) return(NULL)
+  W <- matrix(0, length(level), effects_of_level(spec))
+  for (h in seq_len(ncol(part$weight))) {
+    at <- cbind(seq_along(level), part$effect[, h])[!is.na(part$level[, h]), , drop = FALSE]
+    W[at] <- W[at] + part$weight[!is.na(part$level[, h]), h]
+  }
+  list(level = level, W = W)
 }
 
 # ---- noise ----
@@ -259,24 +379,38 @@ noise_notes <- function(fit) {
 
 # Is the noise added to eta, with a learned standard deviation that all rows share?
 has_free_scale <- function(fit) {
-  at <- unlist(fit$model$likelihood$hyper[c("variance", "scale", "sigma")])
-  link_has(fit$family, "same_units") && n_predictors(fit) == 1L && any(fit$model$hyper$learned[at])
+  link_has(fit$family, "same_units") && n_predictors(fit) == 1L && any(fit$model$hyper$learned[noise_at(fit)])
 }
+
+noise_at <- function(fit) unlist(fit$model$likelihood$hyper[c("variance", "scale", "sigma")])
 
 # ---- estimates and intervals ----
 
-# Where the bound is largest need not be where the posterior lies, which weighs by estimates of the evidence.
-interval_notes <- function(fit) {
-  hyper <- fit$hyper
-  outside <- hyper$status == "learned" & !is.na(hyper$lwr) & (hyper$estimate < hyper$lwr | hyper$estimate > hyper$upr)
-  if (!any(outside)) return(NULL)
-  several <- sum(outside) > 1L
-  new_note("interval", sprintf(paste(
-    "%s: the estimate%s outside %s interval%s. Estimates are where the bound is largest, which few counts or binary rows",
-    "in each group put too low; intervals and standard deviations average over the posterior, as predictions do with",
-    "hyper = \"integrate\"."
-  ), quote_names(hyper$name[outside]), if (several) "s lie" else " lies", if (several) "their" else "its",
-  if (several) "s" else ""))
+#' @param unknown Names of hyperparameters of which other notes say that the data do not tell them.
+#' @noRd
+interval_notes <- function(fit, unknown) {
+  hyper <- fit$hyper[fit$hyper$status == "learned" & !is.na(fit$hyper$lwr) & !fit$hyper$name %in% unknown, ]
+  specs <- all_specs(fit$design)
+  groups <- vapply(specs[which_can(specs, "grouped")], `[[`, "", "label")
+  of_groups <- hyper$term %in% groups & grepl("^(sd|variance)", hyper$parameter)
+  low <- is_discrete(fit) & of_groups & hyper$estimate < hyper$lwr
+  outside <- !low & (hyper$estimate < hyper$lwr | hyper$estimate > hyper$upr)
+  note <- function(at, why) {
+    if (!any(at)) return(NULL)
+    several <- sum(at) > 1L
+    new_note("interval", sprintf("%s: the estimate%s outside %s interval%s. %s", quote_names(hyper$name[at]),
+      if (several) "s lie" else " lies", if (several) "their" else "its", if (several) "s" else "", why))
+  }
+  c(
+    note(low, paste(
+      "Estimates are where the bound is largest, which few counts or binary rows in each group put too low; intervals",
+      "and standard deviations average over the posterior, as predictions do with hyper = \"integrate\"."
+    )),
+    note(outside, paste(
+      "An estimate is the mode; intervals and standard deviations are those of the posterior, most of which lies",
+      "elsewhere: the data say little about this."
+    ))
+  )
 }
 
 # ---- printing ----

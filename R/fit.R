@@ -100,7 +100,10 @@
 #' * `prior`: the default prior moves an estimate by more than a tenth of its posterior standard deviation, or that
 #'   standard deviation is more than half of the prior's;
 #' * `typed_prior`: the priors that were given move estimates by more than a tenth (in `summary()` and `check_fit()` only);
-#' * `groups`: a grouping factor has one row in each level beside gaussian noise, or one or two levels;
+#' * `groups`: the covariance of a term's effects contains noise, as where each level has one row of a gaussian or binary
+#'   response or of a class, and as many effects as rows; or a grouping factor has one or two levels;
+#' * `interval`: the estimate of a hyperparameter lies outside its interval;
+#' * `classes`: each class has coefficients, of which the data determine the differences (not said, printed only);
 #' * `noise`: there are as many fixed effects as rows, so that the prior of the noise decides standard deviations;
 #' * `uncertainty`: the standard deviation of a coefficient may be wrong by more than a tenth, as the joint posterior of
 #'   all that is uncertain is too far from every Gaussian (in `print()`, `summary()` and `check_fit()` only).

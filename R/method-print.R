@@ -9,7 +9,8 @@
 #' Fixed effects are shown with their posterior mean, standard deviation and credible interval, and standard deviations of
 #' random effects with an interval: the estimate is where the bound is largest. For other hyperparameters,
 #' `sqrt(variance)` is the square root of the estimate where it is a variance, `lwr` and `upr` are the limits of an
-#' interval, and `status` is `learned`, `fixed`, or `at bound` for an estimate at the end of its range.
+#' interval, and `status` is `learned`, `fixed`, or `at bound` for an estimate at the end of its range. Correlations of
+#' so many random effects that their table would be wider than `getOption("width")` are in [VarCorr()][VarCorr.galvi] only.
 #'
 #' @param object,x A fit of [galvi()], or its summary.
 #' @param level Probability of the credible intervals, between 0 and 1.
@@ -240,8 +241,25 @@ print_random <- function(covariances, level, digits) {
   known <- !all(is.na(as.data.frame(covariances)$lwr))
   cat(if (all(residual)) "\nResiduals" else "\nRandom effects",
     if (known) " (SD with interval, correlation):\n" else " (SD, correlation):\n", sep = "")
-  print(format_covariances(covariances, digits, if (known) limit_names(level)), quote = FALSE, right = FALSE)
+  limits <- if (known) limit_names(level)
+  hidden <- logical(length(covariances))
+  table <- format_covariances(covariances, digits, limits)
+  # a wider table would be printed in blocks, all but the first without the names of effects
+  for (i in order(-vapply(covariances, nrow, 1L))) {
+    if (printed_width(table) <= getOption("width")) break
+    without <- format_covariances(covariances, digits, limits, replace(hidden, i, TRUE))
+    hidden[i] <- !identical(without, table)
+    table <- without
+  }
+  print(table, quote = FALSE, right = FALSE)
+  for (i in which(hidden)) {
+    print_wrapped(sprintf("%s: VarCorr() has the correlations of its %d effects.", names(covariances)[i],
+      nrow(covariances[[i]])))
+  }
 }
+
+# Of a character matrix without row names.
+printed_width <- function(table) sum(1L + apply(rbind(colnames(table), table), 2L, function(x) max(nchar(x))))
 
 #' @param thresholds From threshold_table(): they have been printed.
 #' @noRd

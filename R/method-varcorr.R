@@ -128,9 +128,10 @@ print.VarCorr.galvi <- function(x, digits = max(3L, getOption("digits") - 2L), .
 }
 
 #' @param limits Names of the limits of the standard deviations' intervals, if they are to be shown.
+#' @param hidden For each term: are its correlations left out?
 #' @return A character matrix as lme4 prints it: groups, effects, standard deviations, correlations.
 #' @noRd
-format_covariances <- function(x, digits, limits = NULL) {
+format_covariances <- function(x, digits, limits = NULL, hidden = logical(length(x))) {
   sd <- printed_sds(x)
   residual <- if (attr(x, "useSc")) attr(x, "sc")
   sds <- cbind(format(c(unlist(sd, use.names = FALSE), residual), digits = digits))
@@ -143,7 +144,7 @@ format_covariances <- function(x, digits, limits = NULL) {
   sizes <- lengths(sd)
   groups <- unlist(lapply(seq_along(x), function(i) c(names(x)[i], rep("", sizes[i] - 1L))))
   effects <- unlist(lapply(sd, names))
-  own <- vapply(x, function(S) length(attr(S, "parameters")$cor), 1L)
+  own <- ifelse(hidden, 0L, vapply(x, function(S) length(attr(S, "parameters")$cor), 1L))
   widest <- max(sizes, own + 1L)
   correlations <- do.call(rbind, lapply(seq_along(x), function(i) {
     R <- attr(x[[i]], "correlation")
@@ -154,7 +155,7 @@ format_covariances <- function(x, digits, limits = NULL) {
       text[1L, own[i]] <- sprintf("%s (%s)", text[1L, own[i]], attr(x[[i]], "parameters")$structure)
     }
     if (!is.null(attr(x[[i]], "parameters"))) return(text)
-    if (any(R[lower.tri(R)] != 0)) {
+    if (!hidden[i] && any(R[lower.tri(R)] != 0)) {
       shown <- formatC(R, digits = 3L, format = "f")
       below <- which(lower.tri(R), arr.ind = TRUE)
       text[below] <- shown[below]

@@ -20,8 +20,8 @@ new_variances <- function(part, hyper) {
   pmax(variance, 0)
 }
 
-#' A term's effects of a group, as sums of its nodes in rows: list(spec, group, effect: which effect, or copy, each
-#' node is; weight: n x h; scale: the variance of the group at variance one, NULL without a known matrix)
+#' A term's effects of a group, as sums of its nodes in rows: list(spec, level, group: whose effects depend on each
+#' other; effect: which effect, or copy, each node is; weight: n x h; scale: the variance of the group at variance one, NULL without a known matrix)
 #' @param own With a known matrix: have the groups of the rows their own variances? Else they stand for any group, and
 #'   have the mean of the levels' variances.
 #' @noRd
@@ -31,7 +31,7 @@ group_part <- function(spec, row, own = FALSE) {
   size <- if (slopes) length(spec$columns) else count_nodes(spec)
   level <- if (slopes) (node - 1L) %/% size + 1L else (node - 1L) %% size + 1L
   list(
-    spec = spec, group = if (slopes) level else 1L + 0L * node,
+    spec = spec, level = level, group = if (slopes) level else 1L + 0L * node,
     effect = if (slopes) (node - 1L) %% size + 1L else (node - 1L) %/% size + 1L,
     weight = matrix(or_else(row$weight, 1), nrow(node), ncol(node)),
     scale = if (!is.null(spec$known)) {
@@ -71,7 +71,7 @@ slopes_changes <- function(spec) {
 }
 
 part_rows <- function(part, at) {
-  own <- intersect(c("group", "effect", "weight", "scale"), names(not_null(part)))
+  own <- intersect(c("level", "group", "effect", "weight", "scale"), names(not_null(part)))
   part[own] <- lapply(part[own], function(x) x[at, , drop = FALSE])
   part
 }

@@ -21,10 +21,22 @@ smooths_of <- function(specs, frame, fixed, context) {
   all <- side_constrained(unlist(lapply(made[dense], `[[`, "smooths"), recursive = FALSE), fixed, nrow(frame), context)
   for (i in dense) {
     made[[i]]$smooths <- all[owner == i]
+    constrained <- is.null(specs[[i]]$by) && is.null(specs[[i]]$smooth$point.con)
+    if (!is.null(specs[[i]]$linked) && constrained && context$intercept) {
+      made[[i]]$smooths <- lapply(made[[i]]$smooths, centred_smooth)
+    }
     for (smooth in made[[i]]$smooths) check_has_columns(smooth, specs[[i]]$label)
   }
   for (i in seq_along(specs)) out[[specs[[i]]$label]] <- made[[i]]
   out
+}
+
+# A smooth with the basis of the values of several variables averages to zero over those. Here it does over the rows, so
+# that the intercept takes up the difference and is the average level, as its default prior has it.
+centred_smooth <- function(smooth) {
+  smooth$centre <- colMeans(smooth$X)
+  smooth$X <- smooth$X - rep(smooth$centre, each = nrow(smooth$X))
+  smooth
 }
 
 # Smooths that are sums of others, such as te(x, z) beside s(x), lose the columns that these have.

@@ -7,19 +7,24 @@
 #' * hom: the default of the argument, NULL where there is no choice: have all effects one standard deviation?
 #' * ordered: are the effects the levels of one factor in their order?
 #' * cor(columns): the names of the correlations; between(cor, i, j): that of effects i < j, from S x m correlations;
+#' * diagonal: does S keep the structure when variances are added that are free (het) or all the same (hom)?
 #' * shown(numbers, q), numbers(cor, q): the correlations that users see of the numbers in the table of hyperparameters,
 #'   and back (NaN for no correlation matrix), S x m; absent where these are the same.
 #' @noRd
 effect_structures <- list(
   us = list(
     model = "unstructured", cor = function(columns) paste0("cor.", correlation_names(columns)),
-    between = function(cor, i, j) cor[, (j - 1L) * (j - 2L) / 2L + i]
+    between = function(cor, i, j) cor[, (j - 1L) * (j - 2L) / 2L + i], diagonal = list(het = TRUE)
   ),
-  diag = list(model = "diagonal", hom = FALSE, cor = function(columns) character(), between = function(cor, i, j) 0),
+  diag = list(
+    model = "diagonal", hom = FALSE, cor = function(columns) character(), between = function(cor, i, j) 0,
+    diagonal = list(het = TRUE, hom = TRUE)
+  ),
   cs = list(
     model = "compound", hom = FALSE, cor = function(columns) "cor", between = function(cor, i, j) cor[, 1L],
     shown = function(numbers, q) lowest_compound(q) + (1 - lowest_compound(q)) * (numbers + 1) / 2,
-    numbers = function(cor, q) 2 * (cor - lowest_compound(q)) / (1 - lowest_compound(q)) - 1
+    numbers = function(cor, q) 2 * (cor - lowest_compound(q)) / (1 - lowest_compound(q)) - 1,
+    diagonal = list(hom = TRUE)
   ),
   ar1 = list(
     model = "ar1_effects", hom = TRUE, ordered = TRUE, cor = function(columns) "cor",
@@ -28,7 +33,7 @@ effect_structures <- list(
   toep = list(
     model = "toeplitz", hom = FALSE, ordered = TRUE, cor = function(columns) paste0("cor.", seq_along(columns[-1L])),
     between = function(cor, i, j) cor[, j - i], shown = function(numbers, q) autocorrelations(numbers),
-    numbers = function(cor, q) partial_autocorrelations(cor)
+    numbers = function(cor, q) partial_autocorrelations(cor), diagonal = list(hom = TRUE)
   )
 )
 

@@ -268,6 +268,17 @@ test_that("print shows what glm and lmer users look for, and nothing about nats"
     ".*Residual.*", format(intervals$lwr[2], digits = 3), " +", format(intervals$upr[2], digits = 3)
   ))
   expect_output(print(mixed), "32 observations; log evidence: -")
+  # correlations that do not fit into a line
+  growth <- transform(as.data.frame(nlme::Orthodont), f = factor(age))
+  several <- suppressMessages(galvi(distance ~ age + (0 + f | Subject) + (1 | Sex), growth))
+  narrow <- function() {
+    kept <- options(width = 55)
+    on.exit(options(kept))
+    gsub(" +", " ", paste(capture.output(print(several)), collapse = " "))
+  }
+  expect_match(narrow(), "Subject: VarCorr\\(\\) has the correlations of its 4 effects")
+  expect_no_match(narrow(), "Corr ", fixed = TRUE)
+  expect_output(print(several), "Corr  ")
   # data and formulas that were not written into the call
   formula <- mpg ~ wt
   inlined <- do.call(galvi, list(formula, mtcars))

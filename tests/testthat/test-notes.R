@@ -106,6 +106,54 @@ test_that("groups of one row, and of one or two levels, are", {
   expect_silent(galvi(count ~ (1 | id), transform(InsectSprays, id = 1:72), poisson()))
 })
 
+notes_of <- function(fit, what) Filter(function(note) note$what == what, fit$notes)
+
+test_that("groups of one outcome each are said not to tell their standard deviation", {
+  b <- transform(MASS::birthwt[1:80, ], row = seq_len(80), size = factor(cut(bwt, 3), ordered = TRUE))
+  b$low <- rep(0:1, 40)
+  got <- noted(galvi(low ~ smoke + (1 | row), b, binomial()), "groups")
+  expect_match(got$note$text, "one such response does not tell the standard deviation", fixed = TRUE)
+  # effects of rows reproduce them, which fixed effects do not, and the interval is no news
+  for (what in c("separation", "interval")) expect_length(notes_of(got$fit, what), 0L)
+  noted(galvi(size ~ smoke + (1 | row), b, cumulative()), "groups")
+  noted(galvi(factor(race) ~ 1 + (1 | row), b[1:30, ], categorical()), "groups")
+  none <- function(...) expect_length(notes_of(galvi(..., verbose = FALSE), "groups"), 0L)
+  none(cbind(low, 3 - low) ~ smoke + (1 | row), b, binomial())
+  none(low ~ smoke + (1 | row), rbind(b, b), binomial())
+  none(low ~ smoke + (1 | row), b, binomial(), prior = list(sd = fixed(1)))
+})
+
+test_that("effects that contain the noise are", {
+  growth <- transform(as.data.frame(nlme::Orthodont), f = factor(age), Subject = as.character(Subject))
+  sums <- "only sums of the two are known"
+  for (formula in list(
+    distance ~ age + (0 + f | Subject), distance ~ age + (f | Subject), distance ~ age + diag(0 + f | Subject),
+    distance ~ age + homcs(0 + f | Subject)
+  )) expect_match(noted(galvi(formula, growth), "groups")$note$text, sums, fixed = TRUE)
+  expect_match(noted(galvi(extra ~ 1 + (group | ID), sleep), "groups")$note$text, sums, fixed = TRUE)
+  # those of missing rows too
+  expect_length(notes_of(galvi(distance ~ age + (0 + f | Subject), growth[-(1:5), ], verbose = FALSE), "groups"), 1L)
+  none <- function(...) expect_length(notes_of(galvi(..., verbose = FALSE), "groups"), 0L)
+  none(distance ~ age + ar1(0 + f | Subject), growth)
+  none(distance ~ age + cs(0 + f | Subject), growth)
+  none(distance ~ age + (age | Subject), growth)
+  none(distance ~ age + (0 + f | Subject), rbind(growth, growth[1, ]))
+  none(distance ~ age + (0 + f | Subject), growth, galvi_family("gaussian", variance = fixed(0)))
+  # the variance of a slope is that of noise only where its variable is the same up to its sign
+  none(mpg ~ wt + (0 + wt | id), transform(mtcars, id = 1:32))
+  noted(galvi(mpg ~ wt + (0 + side | id), transform(mtcars, id = 1:32, side = 2 * am - 1)), "groups")
+  noted(galvi(mpg ~ wt + (wt | id), transform(mtcars, id = 1:32)), "groups")
+  # weights divide the noise only
+  none(mpg ~ wt + (1 | id), transform(mtcars, id = 1:32), weights = carb)
+})
+
+test_that("differences between classes are what is known", {
+  fit <- galvi(factor(cyl) ~ I(rep(1:4, 8)), mtcars, categorical())
+  expect_output(print(fit), "only differences between the coefficients")
+  expect_output(print(summary(fit)), "refcat")
+  expect_null(galvi(factor(cyl) ~ I(rep(1:4, 8)), mtcars, categorical(refcat = NULL))$notes)
+})
+
 test_that("weak zero parts are", {
   set.seed(2)
   d <- data.frame(x = rnorm(80))
@@ -132,5 +180,17 @@ test_that("an estimate outside its own interval is said", {
   d$y <- rpois(2000, exp(rnorm(1000, -3.5, 3)[d$g]))
   got <- noted(galvi(y ~ 1 + (1 | g), d, poisson()), "interval")
   with(got$fit$hyper, expect_lt(estimate, lwr))
+  expect_match(got$note$text, "few counts or binary rows")
+  # only there
+  fit <- got$fit
+  fit$hyper$lwr <- 0
+  fit$hyper$upr <- fit$hyper$estimate / 2
+  expect_match(interval_notes(fit, character())[[1L]]$text, "An estimate is the mode")
+  expect_null(interval_notes(fit, fit$hyper$name))
+  # nor where another note says that the noise is unknown
+  set.seed(3)
+  fit <- noted(galvi(y ~ x + (1 | id), data.frame(y = rnorm(500), x = rnorm(500), id = 1:500)), "groups")$fit
+  expect_false(with(fit$hyper, all(estimate > lwr & estimate < upr)))
+  expect_length(notes_of(fit, "interval"), 0L)
   expect_null(galvi(y ~ 1 + (1 | g), transform(d, y = y + rep(0:1, 1000)), poisson())$notes)
 })

@@ -237,6 +237,11 @@ test_that("priors, fixed variances and shared ones", {
   fit <- galvi(y ~ s(x, sp = 2), data = d, family = noise)
   expect_identical(fit$hyper$estimate[fit$hyper$name == "s(x).variance"], 0.25)
   both <- expect_as_gam(y ~ s(x, id = 1) + s(z, id = 1), d)
+  # whatever the units of x and z, of which the default prior of the intercept knows nothing
+  both <- expect_as_gam(y ~ s(x, id = 1) + s(z, id = 1), transform(d, z = 20 + 5 * z))
+  expect_equal(coef(both$galvi)[["(Intercept)"]], mean(d$y), tolerance = 0.01)
+  expect_null(both$galvi$notes)
+  expect_lt(max(abs(colMeans(predict(both$galvi, type = "terms")))), 1e-6)
   expect_identical(sum(of_smooths(both$galvi)), 1L)
   expect_identical(summary(both$galvi)$smooths$name, rep("s(x).variance", 2L))
   line <- galvi(y ~ s(x, fx = TRUE, k = 3), data = d, prior = flat_prior)
