@@ -306,6 +306,7 @@ contains_noise <- function(spec, fit) {
   known <- spec$known
   related <- any(known$precision$i != known$precision$j) || length(unique(known$variance)) > 1L
   if (related || !has_rows(fit) || any(model$weights[used] != 1) || !takes_diagonal(spec)) return(FALSE)
+  if (sum(used) > length(spec$levels) * effects_of_level(spec)) return(FALSE)
   columns <- columns_of_levels(spec, fit)
   if (is.null(columns)) return(FALSE)
   q <- ncol(columns$W)
