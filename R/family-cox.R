@@ -163,8 +163,16 @@ check_baseline_variance <- function(variance) {
 # ---- the response ----
 
 #' A survival object as times: list(start, stop, event), start -Inf where all were there from the beginning
+#' @param weights,status The weights of the rows, and what was typed for them.
 #' @noRd
-cox_times <- function(y, name) {
+cox_times <- function(y, name, weights = NULL, status = NULL) {
+  # the status of mgcv's cox.ph()
+  if (!inherits(y, "Surv") && !is.null(status) && length(unique(weights)) <= 2L) {
+    response_error(name, sprintf(paste(
+      "must be a survival object for cox(): in place of `weights = %s`, as for mgcv's cox.ph(), write",
+      "survival::Surv(%s, %s) on the left side of the formula"
+    ), deparse_one(status), name, deparse_one(status)))
+  }
   if (!inherits(y, "Surv")) {
     response_error(name, sprintf(paste(
       "must be a survival object for cox(), such as survival::Surv(time, status), not %s"
