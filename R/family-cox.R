@@ -38,6 +38,10 @@
 #' say little about their baselines, so that the variance matters: `cox("events", baseline = "iid", variance =
 #' fixed(1e6))` compares rows of the same stratum alone, as `survival::coxph()` does.
 #'
+#' **Conditional logistic regression** of matched cases and controls is Cox's model of equal times,
+#' `Surv(rep(1, length(case)), case) ~ x + strata(set)`, as in `survival::clogit()`; several cases in a set count as
+#' ties by Breslow's method.
+#'
 #' **Effects that change in time.** `tve(x)` is `x` plus a random walk of first order that multiplies x, so that the
 #' effect in interval k is coefficient + walk_k, where the walk sums to zero over the intervals. Its variance is
 #' estimated: near zero, hazards are proportional. A factor x has a walk for each level.

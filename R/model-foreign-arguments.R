@@ -351,8 +351,9 @@ foreign_arguments <- local({
         "there is no other choice."
       )),
       nAGQ = drop(paste(
-        "Effects of groups are not integrated at nodes, whose number could be set: their posterior is approximated by the",
-        "Gaussian that maximises a lower bound on the marginal likelihood."
+        "Effects of groups are not integrated at nodes, whose number could be set: given the variances their posterior",
+        "is approximated by the Gaussian that maximises a lower bound on the marginal likelihood, and values of the",
+        "variances are weighted by an estimate of the log evidence."
       )),
       select = list(
         to = function(call, value) if (identical(value, FALSE)) call else with_smooths(call, shrunk_smooth),

@@ -342,7 +342,8 @@ test_that("select = TRUE is in the basis of each smooth", {
   expect_identical(advised_call(all), quote(
     galvi(time ~ s(x, bs = "ts") + s(z, bs = "cs") + s(w, bs = "ps", k = 6) + te(x, s, k = 3, bs = "cs"), data = d)))
   expect_runs(advised_call(all), env, all)
-  expect_identical(advised_call(said(quote(galvi(time ~ s(x), d, select = FALSE)))), quote(galvi(time ~ s(x), data = d)))
+  expect_identical(advised_call(said(quote(galvi(time ~ s(x), d, select = FALSE)))),
+    quote(galvi(time ~ s(x), data = d)))
   expect_match(said(quote(galvi(b ~ x, d, nAGQ = 10))), "Gaussian that maximises a lower bound", fixed = TRUE)
 })
 
