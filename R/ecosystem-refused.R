@@ -13,6 +13,21 @@ instead_of <- c(
   ),
   "survfit()" = paste(
     "it is for survival times; fits of these have predict(fit, newdata, type = \"survival\", times =)"
+  ),
+  "profile()" = paste(
+    "use confint(fit), and hyper = \"integrate\" in galvi() where limits should include the uncertainty of",
+    "hyperparameters"
+  ),
+  "influence()" =
+    "use hatvalues(fit), cooks.distance(fit) or loo(fit), and for groups that are left out kfold(fit, group = \"g\")",
+  "dummy.coef()" = "use coef(fit), or emmeans::emmeans(fit, \"f\") for the means of the levels of a factor f",
+  "alias()" = paste(
+    "no column is left out, as priors divide what the data cannot; qr(model.matrix(fit))$rank is the number of columns",
+    "that do not depend on others"
+  ),
+  "sandwich()" = paste(
+    "vcov(fit) is the covariance of the posterior; for clusters add a random intercept, (1 | g), and for unequal",
+    "variances a formula of sigma, list(y ~ x, sigma ~ x)"
   )
 )
 
@@ -28,3 +43,20 @@ getME.galvi <- function(object, name, ...) refuse_generic("getME()")
 concordance.galvi <- function(object, ...) refuse_generic("concordance()")
 #' @exportS3Method survival::survfit
 survfit.galvi <- function(formula, ...) refuse_generic("survfit()")
+#' @importFrom stats profile
+#' @export
+profile.galvi <- function(fitted, ...) refuse_generic("profile()")
+#' @importFrom stats influence
+#' @export
+influence.galvi <- function(model, ...) refuse_generic("influence()")
+#' @importFrom stats dummy.coef
+#' @export
+dummy.coef.galvi <- function(object, ...) refuse_generic("dummy.coef()")
+#' @importFrom stats alias
+#' @export
+alias.galvi <- function(object, ...) refuse_generic("alias()")
+# sandwich() and the vcov functions of its package ask by estfun() and bread().
+#' @exportS3Method sandwich::estfun
+estfun.galvi <- function(x, ...) refuse_generic("sandwich()")
+#' @exportS3Method sandwich::bread
+bread.galvi <- function(x, ...) refuse_generic("sandwich()")

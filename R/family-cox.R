@@ -38,6 +38,10 @@
 #' say little about their baselines, so that the variance matters: `cox("events", baseline = "iid", variance =
 #' fixed(1e6))` compares rows of the same stratum alone, as `survival::coxph()` does.
 #'
+#' **Conditional logistic regression** of matched cases and controls is Cox's model of equal times,
+#' `Surv(rep(1, length(case)), case) ~ x + strata(set)`, as in `survival::clogit()`; several cases in a set count as
+#' ties by Breslow's method.
+#'
 #' **Effects that change in time.** `tve(x)` is `x` plus a random walk of first order that multiplies x, so that the
 #' effect in interval k is coefficient + walk_k, where the walk sums to zero over the intervals. Its variance is
 #' estimated: near zero, hazards are proportional. A factor x has a walk for each level.
@@ -163,8 +167,16 @@ check_baseline_variance <- function(variance) {
 # ---- the response ----
 
 #' A survival object as times: list(start, stop, event), start -Inf where all were there from the beginning
+#' @param weights,status The weights of the rows, and what was typed for them.
 #' @noRd
-cox_times <- function(y, name) {
+cox_times <- function(y, name, weights = NULL, status = NULL) {
+  # the status of mgcv's cox.ph()
+  if (!inherits(y, "Surv") && !is.null(status) && length(unique(weights)) <= 2L) {
+    response_error(name, sprintf(paste(
+      "must be a survival object for cox(): in place of `weights = %s`, as for mgcv's cox.ph(), write",
+      "survival::Surv(%s, %s) on the left side of the formula"
+    ), deparse_one(status), name, deparse_one(status)))
+  }
   if (!inherits(y, "Surv")) {
     response_error(name, sprintf(paste(
       "must be a survival object for cox(), such as survival::Surv(time, status), not %s"

@@ -23,6 +23,8 @@
 #'     family.}
 #'   \item{`terms()`}{the terms object of the response, the fixed effects and the offsets, as for [stats::lm()]; other
 #'     terms are not included.}
+#'   \item{`labels()`, `variable.names()`, `case.names()`}{the labels of these terms, the names of the coefficients, and
+#'     the names of the rows used.}
 #'   \item{`model.frame()`}{the data used: a data frame with all variables, including weights and offset.}
 #'   \item{`model.matrix()`}{the design matrix of the fixed effects, with a column for each element of
 #'     [coef()][coef.galvi], as for [stats::lm()].}
@@ -66,6 +68,29 @@ formula.galvi <- function(x, ...) {
   # as.formula() passes `env`
   refuse_dots(list(...), formula.galvi, "formula()", "env")
   x$formula
+}
+
+#' @rdname galvi-accessors
+#' @export
+labels.galvi <- function(object, ...) {
+  refuse_dots(list(...), labels.galvi, "labels()")
+  labels(stats::terms(object))
+}
+
+#' @rdname galvi-accessors
+#' @importFrom stats variable.names
+#' @export
+variable.names.galvi <- function(object, ...) {
+  refuse_dots(list(...), variable.names.galvi, "variable.names()")
+  names(stats::coef(object))
+}
+
+#' @rdname galvi-accessors
+#' @importFrom stats case.names
+#' @export
+case.names.galvi <- function(object, ...) {
+  refuse_dots(list(...), case.names.galvi, "case.names()")
+  row.names(stats::model.frame(object))
 }
 
 #' @rdname galvi-accessors

@@ -111,8 +111,9 @@ parts_of_rows <- function(parts) {
 #' @noRd
 design_of_times <- function(parts, family, frame, args, known = NULL) {
   response <- variable_name(parts$response)
-  times <- cox_times(stats::model.response(frame), response)
-  weights <- check_weights(row_weights(frame, args$weights), nrow(frame))
+  typed <- row_weights(frame, args$weights)
+  times <- cox_times(stats::model.response(frame), response, typed, args$weights)
+  weights <- check_weights(typed, nrow(frame))
   if (!any(times$event[weights > 0] == 1)) response_error(response, "has no event: all rows are censored")
   stratum <- if (is.null(parts$strata)) rep(1L, nrow(frame)) else as.integer(frame[[variable_name(parts$strata)]])
   intervals <- or_else(known, new_intervals(times, family$options$breaks, stratum, weights, response))
@@ -205,12 +206,23 @@ cut_follow_up <- function(times, intervals, stratum, rows, name) {
   none <- out$exposure <= 0
   bad <- out$row[none & out$event == 1]
   if (length(bad)) {
+    # each event time is an interval, in which all who are at risk have a piece
+    few <- length(unique(times$stop[times$event == 1])) <= 100L
     response_error(name, sprintf(paste(
-      "has an event without time at risk, at %s in row %s: use a positive time, such as half a day, or cox(breaks =",
-      "\"events\")"
-    ), format(times$stop[bad[1L]]), row_label(bad[1L])))
+      "has an event without time at risk, at %s in row %s: use a positive time, %s%s"
+    ), format(times$stop[bad[1L]]), row_label(bad[1L]), positive_time(name, times$stop), if (few) {
+      ", or cox(breaks = \"events\")"
+    } else ""))
   }
   lapply(out, `[`, !none)
+}
+
+# Surv(time, status) -> "such as pmax(time, 0.5) for time", where 1 is the first positive time.
+positive_time <- function(name, stop) {
+  typed <- str2lang(name)
+  if (any_head(typed) != "Surv" || length(typed) != 3L || !any(stop > 0)) return("such as half a day")
+  time <- deparse_one(typed[[2L]])
+  sprintf("such as pmax(%s, %s) for %s", time, code_number(signif(min(stop[stop > 0]) / 2, 2L)), time)
 }
 
 #' Stops if there is no memory for so many pieces: some twenty numbers for each

@@ -41,6 +41,7 @@ response_typed <- function(parts) or_else(attr(parts$formula, "said")$typed, var
 
 # In other formulas the parameter has the place of the response; the response itself is in no right side.
 parse_formulas <- function(formulas, data, family, elsewhere) {
+  check_two_parts(formulas[[1L]], family)
   parts <- parse_formula(formulas[[1L]], data, elsewhere)
   parts$others <- lapply(parameter_formulas(formulas, family), function(formula) {
     own <- parse_formula(formula, data, c(elsewhere, all.vars(parts$response)))
@@ -51,10 +52,24 @@ parse_formulas <- function(formulas, data, family, elsewhere) {
   parts
 }
 
+# y ~ x | w: a second parameter's formula is behind the bar in betareg and pscl, a group in lme4.
+check_two_parts <- function(formula, family) {
+  right <- formula[[length(formula)]]
+  if (length(formula) != 3L || head_name(right) != "|") return(invisible())
+  second <- setdiff(c(always_predicted(family), family$dpars), "mu")
+  if (!length(second)) return(invisible())
+  part <- function(left, right) deparse_one(call("~", left, right))
+  stop_galvi("formula", sprintf(
+    "`%s`: groups are in parentheses, (1 | g) or (x | g); a formula of `%s`, as in betareg and pscl, is list(%s, %s).",
+    deparse_one(right), second[1L], part(formula[[2L]], right[[2L]]), part(as.name(second[1L]), right[[3L]])
+  ))
+}
+
 check_data <- function(data) {
   if (is.null(data)) return(NULL)
   if (is.list(data) && !is.data.frame(data)) data <- frame_of_list(data)
-  if (is.matrix(data)) data <- as.data.frame(data)
+  # a table's counts become its column Freq, as in lm()
+  if (is.matrix(data) || is.table(data)) data <- as.data.frame(data)
   if (!is.data.frame(data)) {
     stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
   }

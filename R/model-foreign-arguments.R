@@ -109,6 +109,33 @@ with_smoothing <- function(call, value) {
   })
 }
 
+# s(x) -> s(x, bs = "ts"), for select = TRUE. Other bases than these have no such form, or one already.
+shrunk_smooth <- function(smooth, i) {
+  basis <- smooth[["bs"]]
+  if (is.null(basis)) basis <- if (head_name(smooth) %in% c("te", "ti", "t2")) "cr" else "tp"
+  if (is.character(basis) && basis %in% c("tp", "cr")) smooth$bs <- c(tp = "ts", cr = "cs")[[basis]]
+  smooth
+}
+
+# nominal = ~ x of ordinal's clm(), whose x may also be in the formula: cs(x), in a family that takes it.
+with_nominal <- function(call, value) {
+  if (head_name(value) != "~" || identical(value[[length(value)]], 1)) return(call)
+  own <- value[[length(value)]]
+  both <- vapply(summands(own), function(piece) deparse_one(piece$expr), "")
+  call <- change_formula(call, function(f) {
+    shared <- Filter(function(piece) !deparse_one(piece$expr) %in% c(both, "1"), summands(f[[3L]]))
+    specific <- list(list(expr = call("cs", own), sign = 1))
+    f[[3L]] <- sum_of(c(shared, specific))
+    f
+  })
+  known <- family_in_call(call)
+  if (is.list(known) && known$family %in% c("sratio", "cratio")) return(call)
+  family <- call[["family"]]
+  # with the link that it has
+  if (any_head(family) == "cumulative") family[[1L]] <- quote(sratio) else family <- quote(sratio())
+  replace_in(call, "family", family)
+}
+
 # The family of a call, where it can be read; else NULL.
 family_in_call <- function(call) {
   if (is.null(call[["family"]])) return(as_galvi_family("gaussian"))
@@ -220,7 +247,19 @@ check_foreign_arguments <- function(extra, call) {
   ))
 }
 
-with_own_terms <- function(call) change_formula(call, function(f) own_formula(f)$to)
+# Words of other packages that a family has itself are left as they are.
+with_own_terms <- function(call) {
+  family <- family_in_call(call)
+  table <- if (is.null(family)) foreign_terms else terms_foreign_to(family)
+  change_formula(call, function(f) own_formula(f, table)$to)
+}
+
+# strata(g) is a term of cox(), cs(x) of the families of sequences.
+terms_foreign_to <- function(family) {
+  if (is_cox(family)) return(cox_foreign_terms())
+  if (is.null(stages_family(family))) return(foreign_terms)
+  foreign_terms[names(foreign_terms) != "cs"]
+}
 
 check_foreign_method <- function(method, call) {
   say <- if (is.character(method) && length(method) == 1L) foreign_methods[method]
@@ -311,8 +350,15 @@ foreign_arguments <- local({
         "Variances maximise the marginal likelihood, in which fixed effects are integrated out: that is REML, and",
         "there is no other choice."
       )),
-      nAGQ = drop("Expectations are exact to nine digits, whatever the number of groups."),
-      select = drop("A smooth that may vanish has a penalty on all of it, as s(x, bs = \"ts\") has."),
+      nAGQ = drop(paste(
+        "Effects of groups are not integrated at nodes, whose number could be set: given the variances their posterior",
+        "is approximated by the Gaussian that maximises a lower bound on the marginal likelihood, and values of the",
+        "variances are weighted by an estimate of the log evidence."
+      )),
+      select = list(
+        to = function(call, value) if (identical(value, FALSE)) call else with_smooths(call, shrunk_smooth),
+        say = "A smooth that may vanish has a penalty on all of it, as s(x, bs = \"ts\") has."
+      ),
       knots = list(to = with_knots,
         say = "Knots belong to their smooth, as in s(x, bs = \"cc\", xt = list(knots = list(x = c(0, 24))))."),
       sp = list(to = with_smoothing, say = "Smoothing parameters belong to their smooth, as in s(x, sp = 1)."),
@@ -328,7 +374,10 @@ foreign_arguments <- local({
       nu.fo = predicted("nu"), phi.formula = predicted("phi"), zi = predicted("zi", quote(zero_inflated())),
       hu = predicted("hu", quote(hurdle())),
       sigma = predicted("sigma"), scale = predicted(), shape = predicted("shape"), phi = predicted("phi"),
-      nominal = drop("The effects are the same at all thresholds (proportional odds)."),
+      nominal = list(to = with_nominal, say = paste(
+        "Effects that differ between thresholds are cs(x) with family = sratio() or cratio(), as thresholds of",
+        "cumulative() could cross."
+      )),
       threshold = drop("Thresholds are free."),
       random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),
       correlation = list(

@@ -331,6 +331,9 @@ own_formula <- function(formula, table = foreign_terms, data = NULL) {
   env <- environment(formula)
   if (is.null(env)) env <- globalenv()
   if (is.data.frame(data)) env <- list2env(as.list(data)[nzchar(names(data))], parent = env)
+  if ("strata" %in% intersect(all.names(formula[[3L]]), names(table)) && is_binary(formula[[2L]], env)) {
+    table$strata$say <- clogit_text(formula)
+  }
   notes <- list()
   note <- function(found) notes[[length(notes) + 1L]] <<- found
   pieces <- summands(formula[[3L]])
@@ -349,6 +352,19 @@ own_formula <- function(formula, table = foreign_terms, data = NULL) {
     note(list(old = deparse_one(formula[[2L]]), to = deparse_one(surv)))
   }
   list(to = to, notes = notes)
+}
+
+is_binary <- function(expr, env) {
+  y <- tryCatch(eval(expr, env), error = function(e) NULL)
+  is.logical(y) || is.numeric(y) && is.null(dim(y)) && all(y %in% c(0, 1, NA))
+}
+
+# survival's clogit() is Cox's model of equal times, in which each stratum compares its cases with its controls.
+clogit_text <- function(formula) {
+  case <- formula[[2L]]
+  formula[[2L]] <- bquote(survival::Surv(rep(1, length(.(case))), .(case)))
+  attributes(formula) <- NULL
+  sprintf("Conditional logistic regression, as that of clogit(), is %s with family = cox().", deparse_one(formula))
 }
 
 # y ~ 0 + Intercept + x of brms -> y ~ x, where there is no such column
@@ -481,6 +497,8 @@ foreign_terms <- local({
   }
   smooth <- function(v, a) gp_text(v, by = a[["by"]])
   group <- function(v, a) sprintf("(1 | %s)", first_of(v, "g"))
+  # a stratum may be a number, and strata(a, b) are the combinations
+  strata_group <- function(v, a) sprintf("(1 | %s)", paste(if (length(v)) v else "g", collapse = ":"))
   as_it_is <- function(v, a) first_of(v, "x")
   frailty <- term("survival", group)
   list(
@@ -490,9 +508,9 @@ foreign_terms <- local({
     cluster = term("survival", group, paste(
       "A random intercept takes the place of robust standard errors; without it rows count as independent."
     )),
-    strata = term("survival", as_it_is, paste(
+    strata = term("survival", strata_group, paste(
       "Only cox() has baselines by stratum: here the effect moves the times of a stratum. With loglogistic() a second",
-      "formula, shape ~ %s, gives each stratum its own shape, with lognormal() sigma ~ %s."
+      "formula, shape ~ (1 | %s), gives each stratum its own shape, with lognormal() sigma ~ (1 | %s)."
     )),
     pspline = term("survival", smooth), tt = term("survival", as_it_is,
       "An effect that changes in time is tve(%s) with family = cox()."),

@@ -165,7 +165,30 @@ unreadable <- function(message, where, data = NULL) {
   if (identical(variable, message)) {
     return(sprintf("The formula's variables cannot be read from `%s`: %s.", where, message))
   }
-  sprintf("`%s` must have one value per row of `%s`.", gsub("^\\((.*)\\)$", "\\1", variable), where)
+  paste0(
+    sprintf("`%s` must have one value per row of `%s`.", gsub("^\\((.*)\\)$", "\\1", variable), where),
+    column_hint(tryCatch(str2lang(variable), error = function(e) NULL))
+  )
+}
+
+# d$x in a formula is the same in all data.
+column_hint <- function(expr) {
+  taken <- find_call(expr, function(e) head_name(e) %in% c("$", "[[") && is.symbol(e[[2L]]))
+  name <- if (!is.null(taken)) taken[[3L]]
+  if (!is.character(name) && !(is.symbol(name) && head_name(taken) == "$")) return("")
+  sprintf(" In the formula write %s, not %s, and give galvi() the argument data = %s.", as.character(name),
+    deparse_one(taken), as.character(taken[[2L]]))
+}
+
+# The first call inside an expression that a condition holds of, NULL without any.
+find_call <- function(expr, holds) {
+  if (!is.call(expr)) return(NULL)
+  if (holds(expr)) return(expr)
+  for (part in as.list(expr)[-1L]) {
+    found <- if (!missing(part)) find_call(part, holds)
+    if (!is.null(found)) return(found)
+  }
+  NULL
 }
 
 # kind: R's type of a variable that is not a vector. Geometries of package sf are lists.

@@ -166,10 +166,17 @@ check_new_columns <- function(design, terms, newdata) {
   stop_galvi("newdata", sprintf(
     "`newdata` has no column `%s`, which the fit uses.%s%s", missing[1L], did_you_mean(missing[1L], names(newdata)),
     if (missing[1L] %in% group_columns(design)) sprintf(
-      " It is a group: re_formula = NA leaves group effects out, and %s = \"new\" in `newdata` is a new group.",
-      missing[1L]
+      " It is a group: re_formula = NA leaves group effects out, and %s = %s in `newdata` is a new group.",
+      missing[1L], new_level_text(design, missing[1L])
     ) else ""
   ))
+}
+
+# A value that is not among those of a group, of its type: a number of numbers.
+new_level_text <- function(design, name) {
+  if (!attr(design$frame_terms, "dataClasses")[name] %in% "numeric") return("\"new\"")
+  numbers <- suppressWarnings(as.numeric(unlist(lapply(all_specs(design), `[[`, "levels"))))
+  code_number(floor(max(0, numbers, na.rm = TRUE)) + 1)
 }
 
 # Variables that only random effects of groups use.

@@ -196,6 +196,12 @@ is_neighbour_list <- function(x) {
     all(vapply(x, function(v) is.numeric(v) || is.character(v) || is.null(v), NA))
 }
 
+# Regions as mgcv's `polys`: matrices of coordinates.
+is_outline_list <- function(x) {
+  is.list(x) && length(x) && is.null(attr(x, "class")) &&
+    all(vapply(x, function(v) is.matrix(v) && is.numeric(v) && ncol(v) == 2L, NA))
+}
+
 # spdep writes 0 for "no neighbours".
 graph_of_neighbours <- function(graph) {
   n <- length(graph)

@@ -225,7 +225,14 @@ finish_field.gmrf_term <- function(spec, env) {
   spec$model <- check_choice(check_evaluates(model, "model"), models, "model")
   check_gmrf_options(spec)
   spec$scale <- spec$scale || graph_models[[spec$model]]$scaled
-  spec$graph <- as_graph(check_evaluates(eval(arguments$graph, env), "graph"))
+  graph <- check_evaluates(eval(arguments$graph, env), "graph")
+  if (is_outline_list(graph)) {
+    stop_galvi("argument", sprintf(paste(
+      "`graph` is a list of polygons as mgcv has them, not of neighbours: write s(%s, bs = \"mrf\", xt = list(polys =",
+      "%s)), or give gmrf() the regions as polygons of package sf."
+    ), deparse_one(arguments$g), deparse_one(arguments$graph)))
+  }
+  spec$graph <- as_graph(graph)
   spec
 }
 

@@ -488,3 +488,20 @@ test_that("strata without events are no columns that users could leave out", {
   d$twice <- 2 * d$rx
   expect_message(galvi(survival::Surv(time, status) ~ rx + twice + strata(litter), d, cox("events")), "`twice` depends on")
 })
+
+test_that("the status that mgcv has as weights belongs into the survival object", {
+  said <- message_of_error(galvi(time ~ karno, veteran, mgcv::cox.ph(), weights = status))
+  expect_match(said, "survival::Surv(time, status)", fixed = TRUE)
+  expect_match(said, "in place of `weights = status`", fixed = TRUE)
+  expect_no_match(message_of_error(galvi(time ~ karno, veteran, cox(), weights = age)), "in place of")
+})
+
+test_that("an event at time zero gets advice that suits the number of event times", {
+  d <- data.frame(time = c(0, seq_len(150) / 2), status = 1, x = rep(c(-1, 0, 1), length.out = 151))
+  many <- message_of_error(galvi(Surv(time, status) ~ x, d, cox()))
+  expect_match(many, "such as pmax(time, 0.25) for time.", fixed = TRUE)
+  expect_no_error(galvi(Surv(pmax(time, 0.25), status) ~ x, d, cox()))
+  few <- message_of_error(galvi(Surv(time, status) ~ x, d[1:40, ], cox()))
+  expect_match(few, "or cox(breaks = \"events\")", fixed = TRUE)
+  expect_no_error(galvi(Surv(time, status) ~ x, d[1:40, ], cox(breaks = "events")))
+})

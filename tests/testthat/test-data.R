@@ -22,3 +22,10 @@ test_that("arithmetic with factors is an error, and not a response that is missi
   expect_error(galvi((Reaction | Subject) ~ Days, sleepstudy), "not meaningful for factors", class = "galvi_error_data")
   expect_error(galvi(Reaction ~ I(Subject + 1), sleepstudy), "not meaningful for factors", class = "galvi_error_data")
 })
+
+test_that("a table is data with its counts as Freq, as in lm()", {
+  for (table in list(UCBAdmissions, margin.table(UCBAdmissions, 1:2), margin.table(UCBAdmissions, 3))) {
+    formula <- stats::reformulate(names(dimnames(table))[1L], "Freq")
+    expect_equal(fitted(galvi(formula, table, poisson())), fitted(galvi(formula, as.data.frame(table), poisson())))
+  }
+})

@@ -258,3 +258,30 @@ test_that("what R does not find is read in the language of the session", {
   ))
   expect_match(paste(said, collapse = " "), "could not find the function `weibul()`. Did you mean `weibull`?", fixed = TRUE)
 })
+
+test_that("a new group is of the type of the others", {
+  d <- data.frame(y = rnorm(20), a = rep(c(1, 7, 3, 2), 5), b = rep(letters[1:4], 5))
+  new_group <- function(fit, name) {
+    said <- message_of_error(predict(fit, data.frame(row = 1)))
+    str2lang(sub(".* = (\\S+) in `newdata` is a new group.*", "\\1", said))
+  }
+  by_number <- galvi(y ~ 1 + (1 | a), d)
+  expect_identical(new_group(by_number), 8)
+  expect_no_error(predict(by_number, data.frame(a = new_group(by_number))))
+  by_text <- galvi(y ~ 1 + (1 | b), d)
+  expect_identical(new_group(by_text), "new")
+  expect_no_error(predict(by_text, data.frame(b = "new")))
+  of_both <- galvi(y ~ 1 + (1 | a:b), d)
+  expect_no_error(predict(of_both, data.frame(a = new_group(of_both), b = "a")))
+})
+
+test_that("variables that are taken out of a data frame are named with what to write", {
+  d <- data.frame(y = rnorm(9), x = 1:9)
+  for (formula in list(d$y ~ d$x, d$y ~ log(d[["x"]]))) {
+    said <- message_of_error(predict(galvi(formula), data.frame(x = 1)))
+    expect_match(said, "In the formula write x, not d", fixed = TRUE)
+    expect_match(said, "data = d.", fixed = TRUE)
+  }
+  x <- 1:9
+  expect_no_match(message_of_error(predict(galvi(d$y ~ x), data.frame(z = 1))), "write")
+})

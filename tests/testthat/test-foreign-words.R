@@ -293,3 +293,67 @@ test_that("non-linear formulas and tests of hypotheses are refused with what the
   fit <- galvi(y ~ x, d)
   expect_error(anova(fit, test = "Chisq"), "hypothesis(", fixed = TRUE, class = "galvi_error_argument")
 })
+
+test_that("effects by threshold of ordinal are cs() of a family that takes them", {
+  d <- stranger()
+  d$r <- factor(rep(1:4, 15), ordered = TRUE)
+  env <- list2env(list(d = d), parent = globalenv())
+  said <- function(call) message_of_error(eval(call, env))
+  both <- said(quote(galvi(r ~ x, nominal = ~ f, data = d, family = cumulative("probit"))))
+  expect_identical(advised_call(both), quote(galvi(r ~ x + cs(f), data = d, family = sratio("probit"))))
+  expect_runs(advised_call(both), env, both)
+  expect_identical(advised_call(said(quote(galvi(r ~ x + z, d, nominal = ~ x)))),
+    quote(galvi(r ~ z + cs(x), data = d, family = sratio())))
+  expect_identical(advised_call(said(quote(galvi(r ~ x, d, cratio(), nominal = ~ x)))),
+    quote(galvi(r ~ cs(x), data = d, family = cratio())))
+  expect_identical(advised_call(said(quote(galvi(r ~ x, d, cumulative(), nominal = ~ 1)))),
+    quote(galvi(r ~ x, data = d, family = cumulative())))
+})
+
+test_that("terms that a family has itself stay in the call that is advised", {
+  env <- list2env(list(d = stranger()), parent = globalenv())
+  said <- function(call) message_of_error(eval(call, env))
+  expect_identical(advised_call(said(quote(galvi(survival::Surv(time, status) ~ x + strata(f), d, cox(), chains = 4)))),
+    quote(galvi(survival::Surv(time, status) ~ x + strata(f), data = d, family = cox())))
+  expect_identical(advised_call(said(quote(galvi(t ~ cs(x), d, sratio(), chains = 4)))),
+    quote(galvi(t ~ cs(x), data = d, family = sratio())))
+  expect_identical(advised_call(said(quote(galvi(y ~ cs(x), d, chains = 4)))), quote(galvi(y ~ x, data = d)))
+})
+
+test_that("strata of a binary response are groups, or those of conditional logistic regression", {
+  env <- list2env(list(d = stranger()), parent = globalenv())
+  said <- function(call) message_of_error(eval(call, env))
+  of_cases <- said(quote(galvi(b ~ x + strata(t), d, binomial())))
+  expect_identical(advised_call(of_cases), quote(galvi(b ~ x + (1 | t), data = d, family = binomial())))
+  expect_match(of_cases, "survival::Surv(rep(1, length(b)), b) ~ x + strata(t) with family = cox()", fixed = TRUE)
+  expect_no_match(of_cases, "moves the times")
+  expect_match(said(quote(galvi(time ~ x + strata(f, g), d, weibull()))), "~ x + (1 | f:g)", fixed = TRUE)
+  expect_match(said(quote(galvi(time ~ x + strata(t), d, loglogistic()))), "shape ~ (1 | t)", fixed = TRUE)
+  skip_if_not_installed("survival")
+  ours <- galvi(survival::Surv(rep(1, length(case)), case) ~ spontaneous + induced + strata(stratum), infert, cox())
+  # clogit()'s estimates and standard errors; ours are posterior means
+  expect_lt(max(abs(coef(ours) - c(1.985876, 1.409012)) / c(0.3524435, 0.3607124)), 0.25)
+})
+
+test_that("select = TRUE is in the basis of each smooth", {
+  env <- list2env(list(d = stranger()), parent = globalenv())
+  said <- function(call) message_of_error(eval(call, env))
+  all <- said(quote(galvi(time ~ s(x) + s(z, bs = "cr") + s(w, bs = "ps", k = 6) + te(x, s, k = 3), d, select = TRUE)))
+  expect_identical(advised_call(all), quote(
+    galvi(time ~ s(x, bs = "ts") + s(z, bs = "cs") + s(w, bs = "ps", k = 6) + te(x, s, k = 3, bs = "cs"), data = d)))
+  expect_runs(advised_call(all), env, all)
+  expect_identical(advised_call(said(quote(galvi(time ~ s(x), d, select = FALSE)))),
+    quote(galvi(time ~ s(x), data = d)))
+  expect_match(said(quote(galvi(b ~ x, d, nAGQ = 10))), "Gaussian that maximises a lower bound", fixed = TRUE)
+})
+
+test_that("a bar without parentheses is a group, or the formula of betareg and pscl", {
+  d <- stranger()
+  said <- message_of_error(galvi(w ~ x | z, d, beta_family()))
+  expect_match(said, "(1 | g) or (x | g)", fixed = TRUE)
+  expect_match(said, "list(w ~ x, phi ~ z)", fixed = TRUE)
+  expect_no_error(galvi(list(w ~ x, phi ~ z), d, beta_family()))
+  expect_match(message_of_error(galvi(y ~ x | 1, d, zero_inflated(negbinomial()))), "list(y ~ x, zi ~ 1)", fixed = TRUE)
+  expect_no_error(suppressMessages(galvi(list(y ~ x, zi ~ 1), d, zero_inflated(negbinomial()))))
+  expect_no_match(message_of_error(galvi(y ~ x | g, d, poisson())), "list(", fixed = TRUE)
+})

@@ -131,3 +131,11 @@ test_that("polygons that share a point are neighbours, and keep their outlines",
   points <- sf::st_sfc(sf::st_point(c(0, 0)))
   expect_error(as_graph(points), "must be polygons", class = "galvi_error_argument")
 })
+
+test_that("polygons as mgcv has them are told from neighbours", {
+  skip_if_not_installed("mgcv")
+  utils::data("columb", "columb.polys", package = "mgcv", envir = environment())
+  said <- message_of_error(galvi(crime ~ gmrf(district, graph = columb.polys), columb))
+  expect_match(said, "s(district, bs = \"mrf\", xt = list(polys = columb.polys))", fixed = TRUE)
+  expect_no_error(galvi(crime ~ s(district, bs = "mrf", xt = list(polys = columb.polys)), columb))
+})

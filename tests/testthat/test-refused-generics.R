@@ -10,6 +10,17 @@ test_that("every generic that is refused says what to use", {
     refused(lme4::refit(fit, d$y), "update(fit, data = )")
     for (ask in c("isSingular", "getME")) refused(getExportedValue("lme4", ask)(fit), "fit$hyper has the status")
   }
+  for (ask in c("profile", "influence", "dummy.coef", "alias")) {
+    refused(getExportedValue("stats", ask)(fit), paste0(ask, "() is not available"))
+  }
+  if (requireNamespace("sandwich", quietly = TRUE)) {
+    refused(sandwich::sandwich(fit), "(1 | g)")
+    refused(sandwich::vcovHC(fit), "sigma ~ x")
+    expect_no_error(galvi(list(y ~ x, sigma ~ x), d))
+  }
+  for (view in list(confint, hatvalues, cooks.distance, coef, vcov)) expect_no_error(view(fit))
+  expect_no_error(suppressWarnings(kfold(fit, group = "g", hyper = "fixed")))
+  expect_identical(qr(stats::model.matrix(fit))$rank, 2L)
   expect_s3_class(update(fit, data = transform(d, y = y + 1)), "galvi")
   for (view in list(ranef, fixef, VarCorr, stats::model.matrix, as.matrix)) expect_no_error(view(fit))
   flat <- suppressMessages(galvi(y ~ x + (1 | g), transform(d, y = x + rep(c(1, -1, 2, -2, 0), each = 8))))

@@ -71,3 +71,10 @@ test_that("update() needs the fit's formula only, not where it was written", {
   both <- lapply(list(list(dist ~ speed, sigma ~ speed)), galvi, data = cars)[[1L]]
   expect_identical(logLik(update(both, . ~ .)), logLik(both))
 })
+
+test_that("names of terms, coefficients and rows are those of lm()", {
+  ours <- galvi(mpg ~ wt + factor(cyl) + (1 | gear), mtcars, subset = wt > 2)
+  theirs <- stats::lm(mpg ~ wt + factor(cyl), mtcars, subset = wt > 2)
+  for (view in list(labels, stats::variable.names, stats::case.names)) expect_identical(view(ours), view(theirs))
+  expect_identical(stats::case.names(galvi(survival::Surv(wt, am) ~ hp, mtcars, cox(2))), row.names(mtcars))
+})
