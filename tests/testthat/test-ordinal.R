@@ -192,6 +192,38 @@ test_that("thresholds have the posterior means, sds and limits of the exact post
     class = "galvi_error_argument")
 })
 
+test_that("of every family, limits and draws of thresholds are those of their means and sds, wherever x is zero", {
+  skip_if_not_installed("ordinal")
+  d <- transform(ordinal::wine, z = sin(seq_along(rating)) + as.numeric(rating) / 4)
+  grouped <- rating ~ z + temp + contact + (1 | judge)
+  cases <- list(
+    list(grouped, sratio()), list(grouped, cratio()), list(grouped, acat()), list(grouped, cumulative()),
+    list(rating ~ z + temp, acat(), hyper = "integrate"),
+    list(grouped, sratio(), control = galvi_control(uncertainty = "factorised"))
+  )
+  for (case in cases) {
+    of <- function(data) do.call(galvi, c(case[1L], list(data), case[-1L], verbose = FALSE))
+    fit <- of(d)
+    moved <- of(transform(d, z = z + 50))
+    at <- fit$hyper$term == fit$family$family
+    # a slope times 50, which they move by, is as uncertain as they are then
+    for (own in list(fit, moved)) {
+      table <- summary(own)$thresholds
+      known <- !anyNA(table$sd)
+      estimate <- if (known) table$mean else table$estimate
+      width <- if (known) table$sd else (own$hyper$upr - own$hyper$lwr)[at] / (2 * 1.96)
+      expect_lt(max(abs((estimate - own$hyper$lwr[at]) / width - 1.96)), 0.25)
+      expect_lt(max(abs((own$hyper$upr[at] - estimate) / width - 1.96)), 0.25)
+      draws <- as.matrix(own, 4000, seed = 1)[, own$hyper$name[at]]
+      expect_lt(max(abs(colMeans(draws) - estimate) / width), 0.1)
+      expect_close(apply(draws, 2, sd) / width, 1, 0.25)
+      expect_lt(abs(hypothesis(own, "Intercept[2] > 0")$hypothesis$Estimate - estimate[2]) / width[2], 0.1)
+    }
+    expect_equal(moved$hyper$estimate[at] - fit$hyper$estimate[at], rep(50 * coef(moved)[["z"]], sum(at)),
+      tolerance = 1e-3)
+  }
+})
+
 test_that("where the posterior is that at their estimates, thresholds are these", {
   fit <- update(points_fit(), control = galvi_control(uncertainty = "factorised"))
   table <- summary(fit)$thresholds
