@@ -24,7 +24,8 @@
 #'   former is also the probability of exceeding a threshold.
 #' * `"hazard"`, `"cumhaz"` and `"rmst"`, for positive times: posterior means of the hazard, of the cumulative hazard
 #'   -log P(Y > t given eta), and of the restricted mean survival time, the area below the survival curve from 0 to t; a
-#'   column per element of `times`. [cox()] has types of its own.
+#'   column per element of `times`. At time 0 the hazard is its limit: 0, or `Inf` with a warning where the posterior
+#'   does not exclude a shape below 1. [cox()] has types of its own.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles, probabilities (`"survival"`, `"cdf"`) and
 #' prediction intervals are for as many trials as the row has: those of `y | trials(n)`, whose variables `newdata` must
