@@ -314,3 +314,26 @@ test_that("without slopes every family has the observed proportions", {
     }
   }
 })
+
+test_that("credible intervals of class probabilities are quantiles of their draws, of two classes those of the mean", {
+  skip_if_not_installed("rstantools")
+  fit <- galvi(rating ~ temp + contact, wine, acat(), weights = n, prior = list(default = normal(0, 5)), verbose = FALSE)
+  new <- wine[c(1, 2, 4), ]
+  new$temp[2] <- NA
+  band <- predict(fit, new, type = "prob", interval = "credible", level = 0.8)
+  expect_identical(dimnames(band), list(rownames(new), levels(wine$rating), c("fit", "lwr", "upr")))
+  expect_identical(band[, , "fit"], predict(fit, new, type = "prob"))
+  expect_identical(predict(fit, new, type = "prob", interval = "credible", level = 0.8), band)
+  expect_true(all(is.na(band[2, , ])))
+  draws <- rstantools::posterior_epred(fit, new[-2, ], ndraws = 4000, seed = 2)
+  inside <- function(k) colMeans(draws[, k, ] > rep(band[c(1, 3)[k], , "lwr"], each = 4000) &
+    draws[, k, ] < rep(band[c(1, 3)[k], , "upr"], each = 4000))
+  expect_close(c(inside(1), inside(2)), 0.8, 0.05)
+  both <- predict(fit, new, type = "prob", interval = "credible", se.fit = TRUE)
+  expect_identical(both$se.fit, predict(fit, new, type = "prob", se.fit = TRUE)$se.fit)
+  binary <- galvi(factor(am) ~ wt, mtcars, binomial(), verbose = FALSE)
+  two <- predict(binary, type = "prob", interval = "credible")
+  success <- predict(binary, interval = "credible")
+  expect_equal(two[, 2, ], success, ignore_attr = TRUE)
+  expect_equal(two[, 1, ], 1 - success[, c(1, 3, 2)], ignore_attr = TRUE)
+})
