@@ -317,7 +317,7 @@ test_that("without slopes every family has the observed proportions", {
 
 test_that("credible intervals of class probabilities are quantiles of their draws, of two classes those of the mean", {
   skip_if_not_installed("rstantools")
-  fit <- galvi(rating ~ temp + contact, wine, acat(), weights = n, prior = list(default = normal(0, 5)), verbose = FALSE)
+  fit <- update(points_fit(), family = acat())
   new <- wine[c(1, 2, 4), ]
   new$temp[2] <- NA
   band <- predict(fit, new, type = "prob", interval = "credible", level = 0.8)

@@ -330,7 +330,9 @@ test_that("the hazard at time 0 is its limit there", {
     fit <- galvi(survival::Surv(time, event) ~ sex, d, family, verbose = FALSE)
     unname(predict(fit, d[1, ], type = "hazard", times = c(0, 1), interval = "credible")[1, 1, ])
   }
-  infinite <- function(x) expect_warning(x, "hazard at time 0 is infinite.*shape below 1", class = "galvi_warning_numeric")
+  infinite <- function(x) {
+    expect_warning(x, "hazard at time 0 is infinite.*shape below 1", class = "galvi_warning_numeric")
+  }
   infinite(falls <- at_zero(weibull(shape = fixed(0.8))))
   expect_identical(falls, c(Inf, Inf, Inf))
   expect_identical(at_zero(weibull(shape = fixed(1.4))), c(0, 0, 0))
