@@ -256,8 +256,8 @@ with_thresholds_at_zero <- function(fit) {
   coding <- fixed_spec(fit$design$specs)$coding
   # a fit with more rows by add_data() keeps its level
   if (is.null(at) || !centres_thresholds(coding) || !is.null(fit$design$level)) return(fit)
-  own <- predictor_view(fit, 1L)
-  fit$design$level <- move <- or_else(coding$carried, sum(coding$centre * fixed_coefficients(own)$mean[, 1L]))
+  view <- predictor_view(fit, 1L)
+  fit$design$level <- move <- or_else(coding$carried, sum(coding$centre * fixed_coefficients(view)$mean[, 1L]))
   raised <- function(eta) {
     eta[, 1L] <- eta[, 1L] + move
     eta
@@ -279,11 +279,11 @@ with_thresholds_at_zero <- function(fit) {
   })
   fit$model$offset <- raised(fit$model$offset)
   fit$model$hyper$value[at] <- fit$model$hyper$value[at] + move
-  # the others are distances from the one before
-  first <- match(at[1L], fit$hyper_posterior$at)
-  if (!is.na(first)) {
+  # what is a distance from the one before stays
+  own <- match(at[!is_relative(fit$model$hyper)[at]], fit$hyper_posterior$at, nomatch = 0L)
+  if (any(own > 0L)) {
     parts <- c("value", "estimate", "lower", "upper")
-    fit$hyper_posterior[parts] <- lapply(fit$hyper_posterior[parts], function(x) replace(x, first, x[first] + move))
+    fit$hyper_posterior[parts] <- lapply(fit$hyper_posterior[parts], function(x) replace(x, own, x[own] + move))
   }
   shown <- match(fit$model$hyper$name[at], fit$hyper$name)
   fit$hyper$estimate[shown] <- fit$hyper$estimate[shown] + move

@@ -135,6 +135,33 @@ as_draws.galvi <- function(x, ndraws = 1000, seed = NULL, ...) {
   posterior::as_draws_matrix(shown_draws(x, asked_draws(ndraws, list(...)), seed))
 }
 
+# The default methods of package posterior would take as_draws(x) without the arguments.
+
+#' @rdname draws
+#' @method as_draws_matrix galvi
+#' @rawNamespace S3method(posterior::as_draws_matrix,galvi)
+as_draws_matrix.galvi <- function(x, ...) as_draws.galvi(x, ...)
+
+#' @rdname draws
+#' @method as_draws_df galvi
+#' @rawNamespace S3method(posterior::as_draws_df,galvi)
+as_draws_df.galvi <- function(x, ...) posterior::as_draws_df(as_draws.galvi(x, ...))
+
+#' @rdname draws
+#' @method as_draws_list galvi
+#' @rawNamespace S3method(posterior::as_draws_list,galvi)
+as_draws_list.galvi <- function(x, ...) posterior::as_draws_list(as_draws.galvi(x, ...))
+
+#' @rdname draws
+#' @method as_draws_array galvi
+#' @rawNamespace S3method(posterior::as_draws_array,galvi)
+as_draws_array.galvi <- function(x, ...) posterior::as_draws_array(as_draws.galvi(x, ...))
+
+#' @rdname draws
+#' @method as_draws_rvars galvi
+#' @rawNamespace S3method(posterior::as_draws_rvars,galvi)
+as_draws_rvars.galvi <- function(x, ...) posterior::as_draws_rvars(as_draws.galvi(x, ...))
+
 #' @rdname draws
 #' @export
 as.matrix.galvi <- function(x, ndraws = 1000, seed = NULL, ...) {

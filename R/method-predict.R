@@ -24,7 +24,8 @@
 #'   former is also the probability of exceeding a threshold.
 #' * `"hazard"`, `"cumhaz"` and `"rmst"`, for positive times: posterior means of the hazard, of the cumulative hazard
 #'   -log P(Y > t given eta), and of the restricted mean survival time, the area below the survival curve from 0 to t; a
-#'   column per element of `times`. [cox()] has types of its own.
+#'   column per element of `times`. At time 0 the hazard is its limit: 0, or `Inf` with a warning where the posterior
+#'   does not exclude a shape below 1. [cox()] has types of its own.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles, probabilities (`"survival"`, `"cdf"`) and
 #' prediction intervals are for as many trials as the row has: those of `y | trials(n)`, whose variables `newdata` must
@@ -38,7 +39,8 @@
 #' **Intervals.** A credible interval is for eta (`"link"`), for E\[y | eta\] (`"response"`), for a probability given
 #' eta (`"survival"`, `"cdf"`; so for `"hazard"`, `"cumhaz"` and `"rmst"`) or for a quantile given eta (`"quantile"`), such as the median survival time, where
 #' `fit` is the posterior median of this quantile; a prediction interval is for a new response. Both have equal tails.
-#' Responses with several classes have neither, except for the linear predictor of an ordinal response; use `se.fit`.
+#' Responses with several classes have credible intervals of the probabilities (`"prob"`), from 1,000 draws, the same at
+#' every call, and ordinal ones of the linear predictor.
 #'
 #' **Terms.** `exclude` leaves out terms, and `terms` all but those it names, as in `mgcv::predict.gam()`: they add
 #' nothing to the mean and the variance of eta, and `newdata` does not need their variables. With `terms`, the
@@ -100,8 +102,8 @@
 #' @return Predictions in the order of the rows, with their row names:
 #' * a vector; a matrix with a column per class, latent value, term, quantile or time where the type has several; for
 #'   `"terms"` with several latent values an array, rows x terms x latent values;
-#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for types with a column per time or probability an
-#'   array, rows x times or probabilities x these three;
+#' * with `interval`, a matrix with columns `fit`, `lwr` and `upr`; for types with a column per time, probability or
+#'   class an array, rows x times, probabilities or classes x these three;
 #' * with `se.fit` or `covariance`, a list of `fit`, `se.fit` (of the same shape) and `covariance`, a square matrix
 #'   (for several latent values a list of them);
 #' * with `aggregate`, a data frame with a row for each group: its variables, `fit` and, where asked for, `se.fit`,
@@ -230,7 +232,7 @@ predict_types <- function() {
     response = entry(predict_response_mean, se.fit = TRUE, interval = c("none", "credible", "prediction")),
     link = entry(predict_link, se.fit = TRUE, interval = c("none", "credible"), covariance = TRUE),
     class = entry(predict_class),
-    prob = entry(predict_prob, se.fit = TRUE),
+    prob = entry(predict_prob, se.fit = TRUE, interval = c("none", "credible")),
     terms = entry(predict_terms, se.fit = TRUE),
     quantile = entry(predict_quantile, interval = c("none", "credible")),
     density = entry(predict_density),

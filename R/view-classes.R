@@ -3,25 +3,51 @@
 predict_prob <- function(fit, target, options) {
   levels <- check_classes(fit, "prob")
   marginals <- latent_marginals(fit, target)
-  if (!has_classes(fit)) return(two_probabilities(fit, target, marginals, levels))
+  if (!has_classes(fit)) return(two_probabilities(fit, target, marginals, levels, options))
   if (options$se.fit) check_population(fit, target, "`se.fit = TRUE`")
-  if (!options$se.fit) return(list(fit = class_probabilities(fit, marginals)))
-  moments <- class_moments(fit, marginals)
-  list(fit = moments$mean, se.fit = moments$sd)
+  moments <- if (options$se.fit) class_moments(fit, marginals) else list(mean = class_probabilities(fit, marginals))
+  limits <- if (options$interval == "credible") drawn_class_limits(fit, target, options$level)
+  list(fit = with_class_limits(moments$mean, limits), se.fit = moments$sd)
 }
 
 #' For a binomial family, whose second level is the success. Both columns are accurate where they are small.
 #' @noRd
-two_probabilities <- function(fit, target, marginals, levels) {
+two_probabilities <- function(fit, target, marginals, levels, options) {
   both <- exp(cbind(response_moment(fit, marginals, "log_rest"), response_moment(fit, marginals, "log_mean")))
-  sd <- mean_sd(fit, target, marginals)
-  name <- function(x) `colnames<-`(x, levels)
-  list(fit = name(both / rowSums(both)), se.fit = name(cbind(sd, sd)))
+  limits <- if (options$interval == "credible") {
+    success <- mean_limits(fit, target, marginals, options$level)
+    array(c(1 - success[, 2L], success[, 1L], 1 - success[, 1L], success[, 2L]), c(dim(both), 2L))
+  }
+  both <- `colnames<-`(both / rowSums(both), levels)
+  sd <- if (options$se.fit) mean_sd(fit, target, marginals)
+  list(fit = with_class_limits(both, limits), se.fit = if (options$se.fit) `colnames<-`(cbind(sd, sd), levels))
+}
+
+#' @param limits N* x C x 2, or NULL.
+#' @noRd
+with_class_limits <- function(mean, limits) {
+  if (is.null(limits)) return(mean)
+  array(c(mean, limits), c(dim(mean), 3L), list(NULL, colnames(mean), c("fit", "lwr", "upr")))
+}
+
+#' Quantiles of P(class | eta), which is not monotone in eta, from draws that are the same at every call: N* x C x 2
+#' @noRd
+drawn_class_limits <- function(fit, target, level) {
+  levels <- response_levels(fit)
+  out <- array(0, c(target$n, length(levels), 2L))
+  # limits of a row are its own: not all rows' draws need be in memory
+  for (at in split(seq_len(target$n), (seq_len(target$n) - 1L) %/% 1000L)) {
+    draws <- over_draws(fit, target_rows(target, at), total_draws, function(view, target, eta) {
+      class_probabilities(view, given_latent(view, target, eta))
+    }, levels, seed = 1)
+    out[at, , ] <- aperm(apply(draws, 2:3, stats::quantile, tails(level), names = FALSE), c(2L, 3L, 1L))
+  }
+  out
 }
 
 predict_class <- function(fit, target, options) {
   levels <- check_classes(fit, "class")
-  prob <- predict_prob(fit, target, list(se.fit = FALSE))$fit
+  prob <- predict_prob(fit, target, list(se.fit = FALSE, interval = "none"))$fit
   ties <- if (has_classes(fit)) "first" else "last"
   list(fit = factor(levels[max.col(prob, ties.method = ties)], levels, ordered = has_ordered_classes(fit)))
 }
@@ -175,8 +201,8 @@ check_classes <- function(fit, type) {
 check_no_classes <- function(fit, what) {
   if (!has_classes(fit)) return(invisible())
   stop_galvi("argument", sprintf(
-    "%s is for responses that are numbers; this one has %d classes. Use type = \"prob\" with `se.fit`.",
-    what, length(response_levels(fit))
+    "%s is for responses that are numbers; this one has %d classes. Use type = \"prob\", with `se.fit` or %s.",
+    what, length(response_levels(fit)), "`interval = \"credible\"`"
   ))
 }
 

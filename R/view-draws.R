@@ -43,8 +43,9 @@
 #' * `posterior_interval()`: a matrix of credible intervals with a row per coefficient and learned hyperparameter. It is
 #'   computed from the posterior without draws.
 #' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per
-#'   hyperparameter that is not fixed, named as in `fit$hyper`. `as.matrix()` and `as.data.frame()` have the same draws
-#'   without that package.
+#'   hyperparameter that is not fixed, named as in `fit$hyper`. `as_draws_df()`, `as_draws_list()`, `as_draws_array()`,
+#'   `as_draws_rvars()` and `as_draws_matrix()` have the same draws in their formats, and the same arguments;
+#'   `as.matrix()` and `as.data.frame()` have them without that package.
 #' @section Errors:
 #' `galvi_error_argument` if an argument is not as described; `galvi_error_newdata` if `newdata` lacks a variable.
 #' @references

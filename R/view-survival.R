@@ -27,6 +27,12 @@ predict_hazard <- function(what, fit, target, options) {
   shape <- c(target$n, length(names))
   of <- function(pick) as.numeric(unlist(lapply(columns, pick)))
   mean <- of(function(column) column$mean)
+  if (what == "hazard" && any(is.infinite(mean))) {
+    warn_galvi("numeric", sprintf(
+      "The hazard at time 0 is infinite for %s: %s. Use `times` above 0, or type = \"cumhaz\".", the_family(fit$family),
+      "the posterior does not exclude that it falls from there, as with a shape below 1"
+    ))
+  }
   if (options$interval == "none") return(list(fit = array(mean, shape, list(NULL, names))))
   list(fit = array(
     c(mean, of(function(column) column$limits[, 1L]), of(function(column) column$limits[, 2L])), c(shape, 3L),
@@ -80,10 +86,12 @@ average_over_eta <- function(fit, marginals, f) {
 
 # ---- given eta ----
 
+# Before it densities are not computed: at 0 they may be infinite.
+earliest_time <- 1e-300
+
 log_density_at <- function(fit, eta, time, event) {
   n <- length(eta)
-  # at the very beginning a density may be infinite
-  time <- max(time, 1e-300)
+  time <- max(time, earliest_time)
   known <- cbind(lower = rep(time, n), upper = if (event) time else Inf, entry = 0)
   type <- family_type(fit$family)
   if (length(type$censored)) {
@@ -95,7 +103,15 @@ log_density_at <- function(fit, eta, time, event) {
 }
 
 hazard_given <- function(fit, eta, time) {
+  if (time == 0) return(hazard_at_zero(fit, eta))
   exp(log_density_at(fit, eta, time, TRUE) - log_density_at(fit, eta, time, FALSE))
+}
+
+# Near zero a hazard is at most a power of time: it rises from zero, is constant, or falls from infinity.
+hazard_at_zero <- function(fit, eta) {
+  first <- hazard_given(fit, eta, earliest_time)
+  later <- hazard_given(fit, eta, earliest_time^(2 / 3))
+  ifelse(abs(first - later) <= 1e-6 * later, first, ifelse(first > later, Inf, 0))
 }
 
 cumulative_hazard_given <- function(fit, eta, time) if (time <= 0) 0 * eta else -log_density_at(fit, eta, time, FALSE)

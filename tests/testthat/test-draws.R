@@ -241,3 +241,16 @@ test_that("as.matrix() and as.data.frame() have the draws of as_draws()", {
   skip_if_not_installed("posterior")
   expect_equal(unclass(posterior::as_draws(fit, ndraws = 6, seed = 2)), draws, ignore_attr = TRUE)
 })
+
+test_that("every form of draws has as many as were asked for, of the same seed", {
+  skip_if_not_installed("posterior")
+  fit <- small_fit("counts")
+  draws <- posterior::as_draws(fit, ndraws = 7, seed = 2)
+  for (form in c("matrix", "df", "list", "array", "rvars")) {
+    of <- getExportedValue("posterior", paste0("as_draws_", form))
+    own <- of(fit, ndraws = 7, seed = 2)
+    expect_s3_class(own, paste0("draws_", form))
+    expect_identical(own, of(draws), info = form)
+    expect_identical(posterior::ndraws(of(fit, draws = 3)), 3L)
+  }
+})

@@ -192,6 +192,38 @@ test_that("thresholds have the posterior means, sds and limits of the exact post
     class = "galvi_error_argument")
 })
 
+test_that("of every family, limits and draws of thresholds are those of their means and sds, wherever x is zero", {
+  skip_if_not_installed("ordinal")
+  d <- transform(ordinal::wine, z = sin(seq_along(rating)) + as.numeric(rating) / 4)
+  grouped <- rating ~ z + temp + contact + (1 | judge)
+  cases <- list(
+    list(grouped, sratio()), list(grouped, cratio()), list(grouped, acat()), list(grouped, cumulative()),
+    list(rating ~ z + temp, acat(), hyper = "integrate"),
+    list(grouped, sratio(), control = galvi_control(uncertainty = "factorised"))
+  )
+  for (case in cases) {
+    of <- function(data) do.call(galvi, c(case[1L], list(data), case[-1L], verbose = FALSE))
+    fit <- of(d)
+    moved <- of(transform(d, z = z + 50))
+    at <- fit$hyper$term == fit$family$family
+    # a slope times 50, which they move by, is as uncertain as they are then
+    for (own in list(fit, moved)) {
+      table <- summary(own)$thresholds
+      known <- !anyNA(table$sd)
+      estimate <- if (known) table$mean else table$estimate
+      width <- if (known) table$sd else (own$hyper$upr - own$hyper$lwr)[at] / (2 * 1.96)
+      expect_lt(max(abs((estimate - own$hyper$lwr[at]) / width - 1.96)), 0.25)
+      expect_lt(max(abs((own$hyper$upr[at] - estimate) / width - 1.96)), 0.25)
+      draws <- as.matrix(own, 4000, seed = 1)[, own$hyper$name[at]]
+      expect_lt(max(abs(colMeans(draws) - estimate) / width), 0.1)
+      expect_close(apply(draws, 2, sd) / width, 1, 0.25)
+      expect_lt(abs(hypothesis(own, "Intercept[2] > 0")$hypothesis$Estimate - estimate[2]) / width[2], 0.1)
+    }
+    expect_equal(moved$hyper$estimate[at] - fit$hyper$estimate[at], rep(50 * coef(moved)[["z"]], sum(at)),
+      tolerance = 1e-3)
+  }
+})
+
 test_that("where the posterior is that at their estimates, thresholds are these", {
   fit <- update(points_fit(), control = galvi_control(uncertainty = "factorised"))
   table <- summary(fit)$thresholds
@@ -281,4 +313,27 @@ test_that("without slopes every family has the observed proportions", {
       expect_close(predict(fit, wine[1, ], type = "prob")[1, ], shares, same)
     }
   }
+})
+
+test_that("credible intervals of class probabilities are quantiles of their draws, of two classes those of the mean", {
+  skip_if_not_installed("rstantools")
+  fit <- update(points_fit(), family = acat())
+  new <- wine[c(1, 2, 4), ]
+  new$temp[2] <- NA
+  band <- predict(fit, new, type = "prob", interval = "credible", level = 0.8)
+  expect_identical(dimnames(band), list(rownames(new), levels(wine$rating), c("fit", "lwr", "upr")))
+  expect_identical(band[, , "fit"], predict(fit, new, type = "prob"))
+  expect_identical(predict(fit, new, type = "prob", interval = "credible", level = 0.8), band)
+  expect_true(all(is.na(band[2, , ])))
+  draws <- rstantools::posterior_epred(fit, new[-2, ], ndraws = 4000, seed = 2)
+  inside <- function(k) colMeans(draws[, k, ] > rep(band[c(1, 3)[k], , "lwr"], each = 4000) &
+    draws[, k, ] < rep(band[c(1, 3)[k], , "upr"], each = 4000))
+  expect_close(c(inside(1), inside(2)), 0.8, 0.05)
+  both <- predict(fit, new, type = "prob", interval = "credible", se.fit = TRUE)
+  expect_identical(both$se.fit, predict(fit, new, type = "prob", se.fit = TRUE)$se.fit)
+  binary <- galvi(factor(am) ~ wt, mtcars, binomial(), verbose = FALSE)
+  two <- predict(binary, type = "prob", interval = "credible")
+  success <- predict(binary, interval = "credible")
+  expect_equal(two[, 2, ], success, ignore_attr = TRUE)
+  expect_equal(two[, 1, ], 1 - success[, c(1, 3, 2)], ignore_attr = TRUE)
 })

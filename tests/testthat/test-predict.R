@@ -253,7 +253,7 @@ test_that("what cannot be predicted is refused in words", {
   expect_error_snapshot({
     predict(fit, type = "probs")
     predict(d, type = "class")
-    predict(fit, type = "prob", interval = "credible")
+    predict(fit, type = "prob", interval = "prediction")
     predict(fit, type = "link", interval = "prediction")
     predict(fit, type = "class", se.fit = TRUE)
     predict(fit, covariance = TRUE)

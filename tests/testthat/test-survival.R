@@ -323,6 +323,26 @@ test_that("an infinite mean says so and names the median", {
   expect_true(is.finite(predict(fit, d[1, ], type = "quantile", probs = 0.5)))
 })
 
+test_that("the hazard at time 0 is its limit there", {
+  skip_if_not_installed("survival")
+  d <- lung_data()
+  at_zero <- function(family) {
+    fit <- galvi(survival::Surv(time, event) ~ sex, d, family, verbose = FALSE)
+    unname(predict(fit, d[1, ], type = "hazard", times = c(0, 1), interval = "credible")[1, 1, ])
+  }
+  infinite <- function(x) {
+    expect_warning(x, "hazard at time 0 is infinite.*shape below 1", class = "galvi_warning_numeric")
+  }
+  infinite(falls <- at_zero(weibull(shape = fixed(0.8))))
+  expect_identical(falls, c(Inf, Inf, Inf))
+  expect_identical(at_zero(weibull(shape = fixed(1.4))), c(0, 0, 0))
+  expect_equal(at_zero(weibull(shape = fixed(1))), at_zero(exponential()), tolerance = 1e-3)
+  expect_identical(at_zero(lognormal()), c(0, 0, 0))
+  # points with shapes below 1 are rare, and the interval leaves them out
+  infinite(learned <- at_zero(weibull()))
+  expect_identical(learned, c(Inf, 0, 0))
+})
+
 test_that("densities of held-out rows are those of what is known of them", {
   skip_if_not_installed("survival")
   Surv <- survival::Surv
