@@ -26,8 +26,7 @@
 #' `lower__` and `upper__` are quantiles.
 #'
 #' Responses of several classes have a row for each class, which is named in `cats__` and `effect2__`. Medians,
-#' deviations and limits of their probabilities are those of the beta distributions with the posterior means and
-#' standard deviations of the probabilities.
+#' deviations and limits of their probabilities are from 1,000 draws, the same at every call.
 #'
 #' @param x A fit of [galvi()]; for `print()` and `plot()` the value of `conditional_effects()`.
 #' @param effects Names of variables, such as `"x"`, or of two of them joined by a colon, `"x:z"`. NULL, the default,
@@ -122,7 +121,7 @@ conditional_effects.galvi <- function(x, effects = NULL, conditions = NULL, int_
 conditional_methods <- list(
   posterior_epred = list(scale = "response", of = function(fit, target, prob, robust) {
     marginals <- latent_marginals(fit, target)
-    if (isTRUE(has_classes(fit))) return(class_summaries(fit, marginals, prob, robust))
+    if (isTRUE(has_classes(fit))) return(class_summaries(fit, target, marginals, prob, robust))
     list(mean_summary(fit, marginals, prob, robust))
   }),
   posterior_linpred = list(scale = "link", of = function(fit, target, prob, robust) {

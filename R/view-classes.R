@@ -30,17 +30,23 @@ with_class_limits <- function(mean, limits) {
   array(c(mean, limits), c(dim(mean), 3L), list(NULL, colnames(mean), c("fit", "lwr", "upr")))
 }
 
-#' Quantiles of P(class | eta), which is not monotone in eta, from draws that are the same at every call: N* x C x 2
-#' @noRd
 drawn_class_limits <- function(fit, target, level) {
+  drawn_classes(fit, target, function(p) stats::quantile(p, tails(level), names = FALSE))
+}
+
+#' What a function makes of draws of P(class | eta), which is not monotone in eta: N* x C x numbers. The draws are the
+#' same at every call.
+#' @param f function(numbers between 0 and 1): two numbers or more.
+#' @noRd
+drawn_classes <- function(fit, target, f) {
   levels <- response_levels(fit)
-  out <- array(0, c(target$n, length(levels), 2L))
-  # limits of a row are its own: not all rows' draws need be in memory
+  out <- array(0, c(target$n, length(levels), length(f(0.5))))
+  # numbers of a row are its own: not all rows' draws need be in memory
   for (at in split(seq_len(target$n), (seq_len(target$n) - 1L) %/% 1000L)) {
     draws <- over_draws(fit, target_rows(target, at), total_draws, function(view, target, eta) {
       class_probabilities(view, given_latent(view, target, eta))
     }, levels, seed = 1)
-    out[at, , ] <- aperm(apply(draws, 2:3, stats::quantile, tails(level), names = FALSE), c(2L, 3L, 1L))
+    out[at, , ] <- aperm(apply(draws, 2:3, f), c(2L, 3L, 1L))
   }
   out
 }

@@ -65,17 +65,16 @@ mean_summary <- function(fit, marginals, prob, robust) {
   )
 }
 
-#' Of the probabilities of classes, by the beta distributions with their means and sds: a list of summaries
+#' Of the probabilities of classes, from draws: a list of summaries
 #' @noRd
-class_summaries <- function(fit, marginals, prob, robust) {
-  moments <- class_moments(fit, marginals)
+class_summaries <- function(fit, target, marginals, prob, robust) {
+  drawn <- drawn_classes(fit, target, function(p) {
+    c(stats::median(p), stats::mad(p), stats::quantile(p, tails(prob), names = FALSE))
+  })
+  moments <- if (!robust) class_moments(fit, marginals)
   lapply(seq_along(response_levels(fit)), function(j) {
-    mean <- moments$mean[, j]
-    sd <- moments$sd[, j]
-    four_numbers(
-      function(probs) beta_quantiles(mean, sd, probs), function() list(mean = mean, sd = sd), prob, robust,
-      function(quartiles) beta_deviations(mean, sd, quartiles)
-    )
+    list(estimate = if (robust) drawn[, j, 1L] else moments$mean[, j],
+      se = if (robust) drawn[, j, 2L] else moments$sd[, j], lower = drawn[, j, 3L], upper = drawn[, j, 4L])
   })
 }
 
@@ -91,19 +90,8 @@ response_summary <- function(fit, target, marginals, prob, robust) {
   )
 }
 
-#' @param quartiles N x 3.
-#' @noRd
-beta_deviations <- function(mean, sd, quartiles) {
-  median <- quartiles[, 2L]
-  precision <- mean * (1 - mean) / sd^2 - 1
-  cdf <- function(p, at) stats::pbeta(p, (mean * precision)[at], ((1 - mean) * precision)[at])
-  most <- row_max(abs(quartiles - median))
-  most[!is.finite(precision) | precision <= 0] <- 0
-  rising_root(function(m, at) cdf(median[at] + m, at) - cdf(median[at] - m, at) - 0.5, 0 * most, most)
-}
-
 #' Median absolute deviations of new responses
-#' @inheritParams beta_deviations
+#' @param quartiles N x 3.
 #' @noRd
 response_deviations <- function(fit, marginals, quartiles) {
   median <- quartiles[, 2L]
