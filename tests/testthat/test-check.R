@@ -56,6 +56,8 @@ registered_methods <- function() {
     name <- if (is.na(table[i, 3L])) paste(table[i, 1L], table[i, 2L], sep = ".") else table[i, 3L]
     method <- get(name, envir = asNamespace("galvi"))
     if (!"..." %in% names(formals(method))) return(NULL)
+    # what is refused whatever its arguments
+    if ("refuse_generic" %in% all.names(body(method))) return(NULL)
     known <- utils::tail(setdiff(names(formals(method)), "..."), 1L)
     # arguments that go on to others are theirs
     passed <- c(update.galvi = "method")
