@@ -168,7 +168,12 @@ weighted_quantiles <- function(values, weights, probs) {
     sorted <- order(values[i, ])
     below <- cumsum(weights[i, sorted])
     middle <- below - weights[i, sorted] / 2
-    stats::approx(middle / below[length(below)], values[i, sorted], probs, rule = 2L, ties = "ordered")$y
+    of <- function(method) {
+      stats::approx(middle / below[length(below)], values[i, sorted], probs, method, rule = 2L, ties = "ordered")$y
+    }
+    found <- of("linear")
+    # between two infinite values
+    if (anyNA(found)) ifelse(is.nan(found), of("constant"), found) else found
   }, numeric(length(probs)))
   matrix(out, nrow(values), length(probs), byrow = TRUE)
 }

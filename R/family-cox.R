@@ -171,7 +171,7 @@ check_baseline_variance <- function(variance) {
 #' @noRd
 cox_times <- function(y, name, weights = NULL, status = NULL) {
   # the status of mgcv's cox.ph()
-  if (!inherits(y, "Surv") && !is.null(status) && length(unique(weights)) <= 2L) {
+  if (!inherits(y, "Surv") && !is.null(status) && setequal(weights, 0:1)) {
     response_error(name, sprintf(paste(
       "must be a survival object for cox(): in place of `weights = %s`, as for mgcv's cox.ph(), write",
       "survival::Surv(%s, %s) on the left side of the formula"

@@ -13,8 +13,10 @@ find_notes <- function(fit) {
   groups <- lapply(specs, group_notes, fit = fit)
   unknown <- vapply(groups, function(notes) any(vapply(notes, `[[`, "", "what") == "groups"), NA)
   unknown <- fit$hyper$name[fit$hyper$term %in% vapply(specs[unknown], `[[`, "", "label")]
-  # what effects of rows are not told from
-  if (length(unknown) && has_free_scale(fit)) unknown <- c(unknown, fit$model$hyper$name[noise_at(fit)])
+  # and what effects of rows are not told from
+  if (length(unknown)) {
+    unknown <- c(unknown, fit$model$hyper$name[c(noise_at(fit), fit$model$likelihood$hyper$thresholds)])
+  }
   c(
     dependent, prior_notes(fit, weight), class_notes(fit), knot_notes(fit), noise_notes(fit),
     interval_notes(fit, unknown), unlist(groups, recursive = FALSE)
@@ -251,7 +253,8 @@ group_notes <- function(spec, fit) {
   group <- effect_group(spec)
   count <- length(spec$levels)
   learned <- all(fit$model$hyper$learned[unlist(spec$hyper)])
-  if (learned && (has_free_scale(fit) || has_one_outcome(fit)) && contains_noise(spec, fit)) {
+  noise <- has_free_scale(fit) && facts_of(fit)$conjugate
+  if (learned && (noise || has_one_outcome(fit)) && contains_noise(spec, fit)) {
     return(new_note("groups", contained_noise(spec, fit, group)))
   }
   limits <- limit_notes(spec, fit)
@@ -270,14 +273,14 @@ has_one_outcome <- function(fit) {
 #' What is not known where the covariance of a term's effects contains that of noise
 #' @noRd
 contained_noise <- function(spec, fit, group) {
-  several <- effects_of_level(spec) > 1L
+  several <- fit$nobs > length(spec$levels)
   rows <- if (several) sprintf(
     "%s has as many effects in each level of `%s` as there are rows, or more", written_term(spec), group
   ) else sprintf("`%s` has one row in each level", group)
   if (!has_free_scale(fit)) {
     return(sprintf(paste(
-      "%s, and one such response does not tell the standard deviation%s of its effects, with which all coefficients grow.",
-      "%s"
+      "%s. Single outcomes, binary or of several classes, do not determine the standard deviation%s of its effects, with",
+      "which all coefficients grow. %s"
     ), rows, if (several) "s" else "", if (several) "Use fewer effects." else {
       sprintf("Leave %s out.", written_term(spec))
     }))
@@ -313,6 +316,10 @@ contains_noise <- function(spec, fit) {
   own <- split(which(used), columns$level[used])
   if (any(lengths(own) > q)) return(FALSE)
   noise <- if (facts_of(fit)$divides_dispersion) 1 / model$size else rep(1, length(used))
+  if (q == 1L) {
+    variance <- columns$W[used, 1L]^2 / noise[used]
+    return(min(variance) > 0 && diff(range(variance)) < 1e-7 * max(variance))
+  }
   # rows of the same columns give the same equations
   kind <- do.call(paste, as.data.frame(cbind(columns$W, noise)))
   kind <- match(kind, kind)

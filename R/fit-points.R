@@ -213,8 +213,8 @@ point_moments <- function(points, weight = points$weight) {
 row_variances <- function(W, S) {
   used <- W != 0
   count <- rowSums(used)
-  most <- max(count)
-  if (most > 0.2 * ncol(W)) return(rowSums((W %*% S) * W))
+  most <- max(count, 0)
+  if (anyNA(count) || most > 0.2 * ncol(W)) return(rowSums((W %*% S) * W))
   row <- rep(seq_along(count), count)
   column <- which(t(used), arr.ind = TRUE)[, 1L]
   place <- cbind(row, sequence(count))

@@ -27,7 +27,7 @@ predict_hazard <- function(what, fit, target, options) {
   shape <- c(target$n, length(names))
   of <- function(pick) as.numeric(unlist(lapply(columns, pick)))
   mean <- of(function(column) column$mean)
-  if (what == "hazard" && any(is.infinite(mean))) {
+  if (what == "hazard" && any(is.infinite(unlist(lapply(columns[options$at == 0], `[[`, "mean"))))) {
     warn_galvi("numeric", sprintf(
       "The hazard at time 0 is infinite for %s: %s. Use `times` above 0, or type = \"cumhaz\".", the_family(fit$family),
       "the posterior does not exclude that it falls from there, as with a shape below 1"
@@ -99,7 +99,14 @@ log_density_at <- function(fit, eta, time, event) {
   }
   if (event) return(response_moment(fit, certain(eta), "log_density", size = rep(1, n), y = rep(time, n)))
   # nodes far out on the left have survival probabilities that doubles cannot hold
-  type$log_upper(time, response_moment(fit, certain(eta), "mean"), family_parameters(fit))
+  type$log_upper(time, response_moment(fit, certain(eta), "mean"), parameters_of_each(fit, n))
+}
+
+# The family's parameters for each of n values of eta, which at points are the rows of the first, of the second, ...
+parameters_of_each <- function(fit, n) {
+  hyper <- fit$posterior$hyper
+  if (!is.matrix(hyper)) return(family_parameters(fit))
+  lapply(fit$model$likelihood$hyper, function(at) rep(hyper[, at], each = n / nrow(hyper)))
 }
 
 hazard_given <- function(fit, eta, time) {

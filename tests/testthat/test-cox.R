@@ -493,7 +493,9 @@ test_that("the status that mgcv has as weights belongs into the survival object"
   said <- message_of_error(galvi(time ~ karno, veteran, mgcv::cox.ph(), weights = status))
   expect_match(said, "survival::Surv(time, status)", fixed = TRUE)
   expect_match(said, "in place of `weights = status`", fixed = TRUE)
-  expect_no_match(message_of_error(galvi(time ~ karno, veteran, cox(), weights = age)), "in place of")
+  for (w in list(veteran$age, rep(1, nrow(veteran)), 1 + veteran$status)) {
+    expect_no_match(message_of_error(galvi(time ~ karno, veteran, cox(), weights = w)), "in place of")
+  }
 })
 
 test_that("an event at time zero gets advice that suits the number of event times", {

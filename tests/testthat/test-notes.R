@@ -112,7 +112,7 @@ test_that("groups of one outcome each are said not to tell their standard deviat
   b <- transform(MASS::birthwt[1:80, ], row = seq_len(80), size = factor(cut(bwt, 3), ordered = TRUE))
   b$low <- rep(0:1, 40)
   got <- noted(galvi(low ~ smoke + (1 | row), b, binomial()), "groups")
-  expect_match(got$note$text, "one such response does not tell the standard deviation", fixed = TRUE)
+  expect_match(got$note$text, "do not determine the standard deviation of its effects", fixed = TRUE)
   # effects of rows reproduce them, which fixed effects do not, and the interval is no news
   for (what in c("separation", "interval")) expect_length(notes_of(got$fit, what), 0L)
   noted(galvi(size ~ smoke + (1 | row), b, cumulative()), "groups")
@@ -143,6 +143,10 @@ test_that("effects that contain the noise are", {
   none(mpg ~ wt + (0 + wt | id), transform(mtcars, id = 1:32))
   noted(galvi(mpg ~ wt + (0 + side | id), transform(mtcars, id = 1:32, side = 2 * am - 1)), "groups")
   noted(galvi(mpg ~ wt + (wt | id), transform(mtcars, id = 1:32)), "groups")
+  got <- noted(galvi(mpg ~ wt + (1 | gr(id, by = am)), transform(mtcars, id = 1:32, am = factor(am))), "groups")
+  expect_match(got$note$text, "`id` has one row in each level", fixed = TRUE)
+  # noise with heavy tails is told from normal effects
+  none(mpg ~ wt + (1 | id), transform(mtcars, id = 1:32), student())
   # weights divide the noise only
   none(mpg ~ wt + (1 | id), transform(mtcars, id = 1:32), weights = carb)
 })

@@ -561,3 +561,21 @@ test_that("intervals with a predictor of sigma are fitted in time by every metho
     expect_lt(diff(range(bounds)), tol$fuzz_learned)
   }
 })
+
+test_that("hazards average over the points' own shapes", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(80), time = rexp(80) + 0.01)
+  times <- c(0.01, 1, 5, 50)
+  for (family in c("Gamma", "inverse.gaussian")) {
+    fit <- galvi(time ~ x, d, galvi_family(family))
+    expect_true(has_points(fit))
+    draws <- as.matrix(fit, ndraws = 4000, seed = 1)
+    mean <- exp(draws[, 1] + draws[, 2] * d$x[1])
+    above <- if (family == "Gamma") gamma_log_upper else inverse_gaussian_log_upper
+    by_draws <- vapply(times, function(t) mean(-above(t, mean, list(shape = draws[, 3], dispersion = draws[, 3]))), 0)
+    expect_equal(unname(predict(fit, d[1, ], type = "cumhaz", times = times)[1, ]), by_draws, tolerance = 0.05)
+  }
+  # a limit between two infinite values is one
+  values <- matrix(c(0, Inf, Inf, Inf), 1L)
+  expect_identical(weighted_quantiles(values, rep(0.25, 4L), c(0.025, 0.975)), matrix(c(0, Inf), 1L))
+})
