@@ -22,8 +22,8 @@ instead_of <- c(
     "use hatvalues(fit), cooks.distance(fit) or loo(fit), and for groups that are left out kfold(fit, group = \"g\")",
   "dummy.coef()" = "use coef(fit), or emmeans::emmeans(fit, \"f\") for the means of the levels of a factor f",
   "alias()" = paste(
-    "no column is left out, as priors divide what the data cannot; qr(model.matrix(fit))$rank is the number of columns",
-    "that do not depend on others"
+    "no column is left out: where columns depend on each other, priors decide how an effect is divided among them;",
+    "qr(model.matrix(fit))$rank is the number of independent columns"
   ),
   "sandwich()" = paste(
     "vcov(fit) is the covariance of the posterior; for clusters add a random intercept, (1 | g), and for unequal",

@@ -167,7 +167,7 @@ check_baseline_variance <- function(variance) {
 # ---- the response ----
 
 #' A survival object as times: list(start, stop, event), start -Inf where all were there from the beginning
-#' @param weights,status The weights of the rows, and what was typed for them.
+#' @param weights,status The weights of the rows, and the expression that they were given by.
 #' @noRd
 cox_times <- function(y, name, weights = NULL, status = NULL) {
   # the status of mgcv's cox.ph()

@@ -81,7 +81,8 @@ point_coefficients <- function(block, fit) {
 #' @noRd
 weighted_moments <- function(x, weight) {
   own <- moments_of_columns(x, weight, 1L)
-  list(mean = stats::setNames(own$mean, colnames(x)), covariance = `dimnames<-`(own$second, list(colnames(x), colnames(x))))
+  names <- colnames(x)
+  list(mean = stats::setNames(own$mean, names), covariance = `dimnames<-`(own$second, list(names, names)))
 }
 
 # Of a function, from the means of its square and of itself; infinite where the square is too large for a number.

@@ -60,7 +60,7 @@ std::optional<Unknowns> Unknowns::of(LatentGaussianModel& model, Index most) {
     out.size_ += out.count(k);
   }
   if (out.size_ > most || static_cast<double>(out.size_) * number > most_numbers) return std::nullopt;
-  constexpr double mostly_zero = 0.2;  // the share of other numbers
+  constexpr double mostly_zero = 0.2;  // at most this share of the numbers is not zero
   double others = 0, all = 0;
   for (const Matrix& W : out.W_) {
     others += static_cast<double>((W.array() != 0).count());
