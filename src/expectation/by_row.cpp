@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "expectation/row_scratch.h"
+#include "numeric/alike_rows.h"
 #include "numeric/parallel.h"
 #include "quadrature/gaussian_rule.h"
 
@@ -15,6 +17,45 @@ constexpr Index block_rows = 1024;
 constexpr double row_work = 200.0;  // approximate flops
 
 Index blocks_of(Index rows) { return (rows + block_rows - 1) / block_rows; }
+
+/// Which rows of a block have the same expectation as an earlier one. Where none of the first ones has, the others are not
+/// looked at.
+class RepeatedRows {
+ public:
+  RepeatedRows(bool look, const Data& data, const Matrix& mean, const Matrix& variance)
+      : data_(data), mean_(mean), variance_(variance) {
+    if (look) alike_.emplace(block_rows);
+  }
+  /// Called for all rows of the block, in their order: n or an earlier one.
+  Index first(Index n) {
+    constexpr Index enough = 64;
+    if (!alike_) return n;
+    const Index out = alike_->first(n, [&](Index row, const auto& add) {
+      data_.for_numbers(row, add);
+      for (Index k = 0; k < mean_.cols(); ++k) {
+        add(mean_(row, k));
+        add(variance_(row, k));
+      }
+    });
+    repeated_ += out != n;
+    if (++looked_ == enough && repeated_ == 0) alike_.reset();
+    return out;
+  }
+
+ private:
+  const Data& data_;
+  const Matrix &mean_, &variance_;
+  std::optional<AlikeRows> alike_;
+  Index looked_ = 0, repeated_ = 0;
+};
+
+/// Row n of what is found is that of row `from`.
+void copy_row(Index from, Index n, int order, Expectations& out) {
+  out.value[n] = out.value[from];
+  for (Matrix* part : {&out.d_mean, &out.d_variance}) part->row(n) = part->row(from);
+  if (order > 1)
+    for (Matrix* part : {&out.d_mm, &out.d_mv, &out.d_vv}) part->row(n) = part->row(from);
+}
 
 void check_sizes(const Likelihood& likelihood, const Data& data, const Matrix& mean, const Matrix& variance) {
   const Index N = data.y.size(), K = likelihood.latents();
@@ -38,8 +79,13 @@ void ByRow::evaluate(Context& context, const Likelihood& likelihood, const Data&
   parallel_for(context, blocks_of(N), row_work * static_cast<double>(N * K), [&](Index block) {
     RowScratch scratch(K);
     const RowExpectation& row = scratch.row;
+    RepeatedRows repeated(costly(), data, mean, variance);
     const Index last = std::min(N, (block + 1) * block_rows);
     for (Index n = block * block_rows; n < last; ++n) {
+      if (const Index first = repeated.first(n); first != n) {
+        copy_row(first, n, order, out);
+        continue;
+      }
       // A row of weight 0 contributes nothing, even where its own value overflows.
       const double weight = data.weight[n];
       scratch.fill(0.0);
@@ -75,10 +121,17 @@ void ByRow::add_gradient(Context& context, const Likelihood& likelihood, const D
   Matrix parts = Matrix::Zero(gradient.size(), blocks_of(N));  // one column per block, summed in order
   parallel_for(context, blocks_of(N), row_work * static_cast<double>(N * K), [&](Index block) {
     RowScratch scratch(K);
-    const Index last = std::min(N, (block + 1) * block_rows);
-    for (Index n = block * block_rows; n < last; ++n) {
-      if (data.weight[n] == 0.0 || !scratch.gather(mean, variance, n)) continue;
-      add_row_gradient(likelihood, data[n], scratch.mean, scratch.variance, data.weight[n], parts.col(block));
+    RepeatedRows repeated(costly(), data, mean, variance);
+    const Index begin = block * block_rows, last = std::min(N, begin + block_rows);
+    Vector weight = data.weight.segment(begin, last - begin);  // of all rows that are alike
+    for (Index n = begin; n < last; ++n)
+      if (const Index first = repeated.first(n); first != n) {
+        weight[first - begin] += weight[n - begin];
+        weight[n - begin] = 0.0;
+      }
+    for (Index n = begin; n < last; ++n) {
+      if (weight[n - begin] == 0.0 || !scratch.gather(mean, variance, n)) continue;
+      add_row_gradient(likelihood, data[n], scratch.mean, scratch.variance, weight[n - begin], parts.col(block));
     }
   });
   for (Index block = 0; block < parts.cols(); ++block) gradient += parts.col(block);

@@ -15,6 +15,10 @@ class ByRow : public Expectation {
   /// gradient[h] += weight d value / d hyper_h of one row. Called from threads.
   virtual void add_row_gradient(const Likelihood& likelihood, const Datum& datum, const double* mean,
                                 const double* variance, double weight, VectorRef gradient) const = 0;
+
+ protected:
+  /// Does a row take so long that finding an earlier one like it is worth its time?
+  virtual bool costly() const { return false; }
 };
 
 /// The same for likelihoods with one latent value per observation.

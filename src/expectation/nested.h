@@ -26,6 +26,7 @@ class Nested final : public ByRow {
                         const double* variance, double weight, VectorRef gradient) const override;
 
  private:
+  bool costly() const override { return true; }
   /// Those of a likelihood of one latent value or several.
   void evaluate_part(const Likelihood& part, const Datum& datum, const double* mean, const double* variance, int order,
                      RowExpectation& out) const;

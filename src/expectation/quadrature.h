@@ -21,6 +21,7 @@ class Quadrature final : public ScalarByRow {
  protected:
   void evaluate_point(const Likelihood& likelihood, const Datum& datum, double mean, double variance,
                       int order, PointExpectation& out) const override;
+  bool costly() const override { return true; }
 };
 
 /// Composed likelihoods: E f of their standard function and its derivatives as above, by samples of f that
@@ -57,6 +58,7 @@ class SoftmaxExpectation final : public ByRow {
                     const double* variance, int order, RowExpectation& out) const override;
   void add_row_gradient(const Likelihood&, const Datum&, const double*, const double*, double,
                         VectorRef) const override {}
+  bool costly() const override { return true; }
 };
 
 }  // namespace galvi

@@ -34,7 +34,7 @@ const CustomDensity* custom_density(const Likelihood& likelihood) {
   return form && form->custom_several() ? &form->custom_several()->density() : nullptr;
 }
 
-/// Rows as functions of coefficients, each in its own unit because their sds may differ by many orders of magnitude.
+/// Distinct rows as functions of coefficients, each in its own unit because their sds may differ by many orders of magnitude.
 class DensityRows {
  public:
   DensityRows(const Unknowns& unknowns, const Vector& unit)
@@ -42,17 +42,19 @@ class DensityRows {
         model_(unknowns.model()),
         context_(model_.context()),
         K_(unknowns.latents()),
+        distinct_(unknowns.distinct()),
         tensors_(K_, K_ == 1 ? 33 : K_ == 2 ? 17 : 11),
         prior_mean_(unknowns.prior_mean().cwiseQuotient(unit)),
         prior_precision_(unit.asDiagonal() * unknowns.prior_precision() * unit.asDiagonal()) {
     for (Index k = 0; k < K_; ++k)
-      W_.push_back(unknowns.W(k) * unit.segment(unknowns.first(k), unknowns.count(k)).asDiagonal());
-    for (Index begin = 0; begin < model_.rows(); begin += block_rows)
+      W_.push_back(unknowns.W(distinct_, k) * unit.segment(unknowns.first(k), unknowns.count(k)).asDiagonal());
+    for (Index begin = 0; begin < size(); begin += block_rows)
       prepared_.push_back(model_.likelihood().prepare(
-          model_.data().slice(begin, std::min(block_rows, model_.rows() - begin))));
+          distinct_.data.slice(begin, std::min(block_rows, size() - begin))));
   }
 
-  double evaluations() const { return static_cast<double>(model_.rows() * tensors_.size()); }
+  Index size() const { return distinct_.offset.rows(); }  // N
+  double evaluations() const { return static_cast<double>(size() * tensors_.size()); }
   const Matrix& prior_precision() const { return prior_precision_; }
   const Vector& prior_mean() const { return prior_mean_; }
   std::vector<LatentColumns> latents() const {
@@ -103,12 +105,12 @@ class DensityRows {
 
   /// sum_n E f_n, and of each row the derivatives of f_n: of order o an N x K^o matrix.
   double expect(const Vector& mean, const Matrix& covariance, const std::vector<Matrix*>& derivatives) const {
-    const Index N = model_.rows(), pairs = K_ * (K_ + 1) / 2;
+    const Index N = size(), pairs = K_ * (K_ + 1) / 2;
     Matrix centre(N, K_), between(N, pairs);
     Index pair = 0;
     for (Index k = 0; k < K_; ++k) {
       const Index at = unknowns_.first(k), count = unknowns_.count(k);
-      centre.col(k) = unknowns_.offset().col(k) + W_[k] * mean.segment(at, count);
+      centre.col(k) = distinct_.offset.col(k) + W_[k] * mean.segment(at, count);
       for (Index j = 0; j <= k; ++j) {
         Matrix product(N, count);
         multiply(context_, false, false, 1, W_[j],
@@ -179,7 +181,7 @@ class DensityRows {
         sum += expect_prior(begin + i, centre, between, derivatives);
         continue;
       }
-      const double weight = model_.data().weight[begin + i];
+      const double weight = distinct_.data.weight[begin + i];
       own = weight == 0 ? Vector::Zero(own.size()) : Vector(weight * moments.row(i).transpose());
       if (weight != 0) sum += own[0] + weight * at_centre[i];
       for (int order = 1; order <= orders; ++order) {
@@ -193,14 +195,14 @@ class DensityRows {
 
   bool is_prior(Index n) const {
     const Mixed* mixed = model_.likelihood().mixed();
-    return mixed && mixed->is_prior(model_.data()[n]);
+    return mixed && mixed->is_prior(distinct_.data[n]);
   }
 
   /// Row n where it is the prior of a coefficient, a function of one latent value that may have a kink or a peak: by its
   /// own expectation, whose derivatives in the variance are half the second ones in the mean.
   double expect_prior(Index n, const Matrix& centre, const Matrix& between,
                       const std::vector<Matrix*>& derivatives) const {
-    const Datum datum = model_.data()[n];
+    const Datum datum = distinct_.data[n];
     const Index k = model_.likelihood().mixed()->latent(datum.part), at = k * (K_ + 1);
     const Vector mean = centre.row(n);
     Vector variance = Vector::Zero(K_), d = Vector::Zero(2 * K_ + 3 * K_ * K_);
@@ -221,7 +223,7 @@ class DensityRows {
   /// Log densities of some rows of data at all nodes, and at their means.
   Vector densities(Index begin, const Matrix& centre, const std::vector<Roots>& roots, Matrix& f) const {
     const Likelihood& likelihood = model_.likelihood();
-    const Data& data = model_.data();
+    const Data& data = distinct_.data;
     const Matrix& z = tensors_.nodes();
     const Index count = f.rows(), nodes = f.cols();
     if (const CustomDensity* custom = custom_density(likelihood)) {
@@ -259,6 +261,7 @@ class DensityRows {
   const LatentGaussianModel& model_;
   Context& context_;
   const Index K_;
+  const DistinctRows distinct_;
   const HermiteTensors tensors_;
   std::vector<Matrix> W_;
   std::vector<PreparedRows> prepared_;  // blocks of rows
@@ -413,7 +416,7 @@ CoupledResponse respond(const Unknowns& unknowns, const Posterior& q, const std:
     out.gaussian = {unit.cwiseProduct(best.mean), unit.asDiagonal() * best.covariance * unit.asDiagonal()};
   }
   if (!control.responds || rows.evaluations() > control.evaluations ||
-      linear_response_flops(unknowns.model().rows(), unknowns.size(), unknowns.latents()) > control.flops)
+      linear_response_flops(rows.size(), unknowns.size(), unknowns.latents()) > control.flops)
     return out;
   const LinearResponse response =
       linear_response(context, rows.latents(), rows.higher_derivatives(best.mean, best.covariance), best.covariance,

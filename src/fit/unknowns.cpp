@@ -5,6 +5,7 @@
 
 #include "function/normal.h"
 #include "likelihood/mixed.h"
+#include "numeric/alike_rows.h"
 #include "numeric/dense.h"
 #include "prior/field.h"
 
@@ -68,6 +69,30 @@ std::optional<Unknowns> Unknowns::of(LatentGaussianModel& model, Index most) {
   }
   if (others < mostly_zero * all)
     for (const Matrix& W : out.W_) out.sparse_.push_back(W.sparseView());
+  return out;
+}
+
+DistinctRows Unknowns::distinct() const {
+  Data data = model_->data();
+  Vector weight = data.weight;  // of all rows that are alike
+  data.weight.setOnes();
+  std::vector<Index> which;
+  AlikeRows alike(weight.size());
+  for (Index n = 0; n < weight.size(); ++n) {
+    const Index first = alike.first(n, [&](Index row, const auto& add) {
+      data.for_numbers(row, add);
+      for (Index k = 0; k < latents(); ++k) add(offset()(row, k));
+      for (const Matrix& W : W_)
+        for (Index j = 0; j < W.cols(); ++j) add(W(row, j));
+    });
+    if (first == n)
+      which.push_back(n);
+    else
+      weight[first] += weight[n];
+  }
+  data.weight = std::move(weight);
+  DistinctRows out{data.at(which), offset()(which, Eigen::all), {}};
+  for (const Matrix& W : W_) out.W.push_back(W(which, Eigen::all));
   return out;
 }
 

@@ -19,6 +19,13 @@ struct CoefficientGaussian {
 /// How many coefficients a term with a plain design has: those of its columns and the nodes of its field.
 Index coefficient_count(const Term& term);
 
+/// The rows that differ from each other, each with the weight of all that are alike.
+struct DistinctRows {
+  Data data;
+  Matrix offset;          // n x K
+  std::vector<Matrix> W;  // of each latent value's prior.   n x L
+};
+
 class Unknowns {
  public:
   /// Empty where a term has no such coefficients, where rows are not all in memory, or where there are more than `most`
@@ -32,6 +39,9 @@ class Unknowns {
   /// The rows as functions of the coefficients of latent value k.   N x count(k)
   const Matrix& W(Index k) const { return W_[which_[k]]; }
   const Matrix& offset() const { return model_->block().offset; }  // N x K
+  DistinctRows distinct() const;
+  /// The design of latent value k among those of `rows`.
+  const Matrix& W(const DistinctRows& rows, Index k) const { return rows.W[which_[k]]; }
   LatentGaussianModel& model() const { return *model_; }
 
   /// Passes a table of hyperparameters to the priors alone.

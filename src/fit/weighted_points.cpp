@@ -28,9 +28,10 @@ class JointDensity {
         table_(table),
         free_(std::move(free)),
         another_(another),
+        distinct_(unknowns.distinct()),
         x0_(table.unconstrained()),
         values_(table.values()) {
-    const Data& data = unknowns_.model().data();
+    const Data& data = distinct_.data;
     const Index N = data.y.size(), blocks = (N + PreparedRows::most - 1) / PreparedRows::most;
     for (Index block = 0, begin = 0; block < blocks; ++block) {
       const Index end = N * (block + 1) / blocks;
@@ -75,7 +76,7 @@ class JointDensity {
  private:
   void add_log_likelihoods(const Matrix& X, const Matrix& values, bool moves, Vector& out) {
     LatentGaussianModel& model = unknowns_.model();
-    const Index S = X.rows(), N = model.rows(), K = unknowns_.latents();
+    const Index S = X.rows(), N = distinct_.offset.rows(), K = unknowns_.latents();
     constexpr Index most_at_once = 64, entries = 65536;
     constexpr double row_work = 50;  // approximate flops
     const Index at_once = std::clamp(entries / std::max<Index>(1, N * K), Index{4}, most_at_once);  // points
@@ -88,8 +89,8 @@ class JointDensity {
       for (Index k = 0; k < K; ++k) {
         Eigen::Map<Matrix, 0, Eigen::OuterStride<>> to(eta.data() + k * N, N, count,
                                                        Eigen::OuterStride<>(K * N));
-        to.colwise() = unknowns_.offset().col(k);
-        backend.multiply(false, true, 1.0, unknowns_.W(k),
+        to.colwise() = distinct_.offset.col(k);
+        backend.multiply(false, true, 1.0, unknowns_.W(distinct_, k),
                          X.block(begin, unknowns_.first(k), count, unknowns_.count(k)), 1.0, to);
       }
       const std::unique_ptr<Likelihood> made = own ? another_() : nullptr;
@@ -126,6 +127,7 @@ class JointDensity {
   HyperTable& table_;
   std::vector<Index> free_;
   const std::function<std::unique_ptr<Likelihood>()>& another_;
+  const DistinctRows distinct_;
   const Vector x0_, values_;
   std::vector<PreparedRows> rows_;  // all of them, one after the other
 };

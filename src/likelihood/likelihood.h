@@ -67,6 +67,14 @@ struct Data {
     f("counts", data.counts...);
     f("part", data.part...);
   }
+  /// Calls f(x) for all numbers of row n.
+  template <class F>
+  void for_numbers(Index n, const F& f) const {
+    for_fields([&](const char*, const auto& field) {
+      if (field.rows() == 0) return;
+      for (Index j = 0; j < field.cols(); ++j) f(static_cast<double>(field(n, j)));
+    }, *this);
+  }
   Datum operator[](Index n) const {
     Datum out{y[n], size[n]};
     if (censoring.rows() > 0) out = {censoring(n, 0), size[n], censoring(n, 1), censoring(n, 2)};

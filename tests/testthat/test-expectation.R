@@ -266,6 +266,31 @@ test_that("orders, weights and threads", {
   expect_identical(sweep_at("poisson", 1, 1, 1e4, 1, weight = 0)$value, 0)
 })
 
+test_that("rows that repeat others have their expectations", {
+  set.seed(3)
+  n <- 2500  # blocks of 1,024
+  checked <- 0
+  for (type in scalar_types()) {
+    example <- likelihood_examples[[type]]
+    i <- sample(length(example$y), n, TRUE)
+    mean <- sample(c(-0, 0, 0.5), n, TRUE)
+    variance <- sample(c(0.1, 2), n, TRUE)
+    weight <- sample(0:3, n, TRUE) / 2
+    rows <- data.frame(i, mean, variance, weight)
+    alone <- unique(rows)
+    at <- function(x) sweep_at(type, example$y[x$i], example$size[x$i], x$mean, x$variance, x$weight)
+    all <- at(rows)
+    one <- lapply(split(alone, seq_len(nrow(alone))), at)
+    which <- match(do.call(paste, rows), do.call(paste, alone))
+    for (part in parts) expect_equal(all[[part]], vapply(one, `[[`, 0, part)[which], ignore_attr = TRUE, tolerance = 1e-15)
+    gradients <- vapply(one, function(x) as.numeric(x$gradient), numeric(length(example$hyper)))
+    sums <- rowSums(matrix(gradients, length(example$hyper))[, which, drop = FALSE])
+    expect_close(all$gradient, sums, 1e-12)
+    checked <- checked + length(example$hyper)
+  }
+  expect_some(checked, "hyperparameters")
+})
+
 test_that("the expected gradient in hyperparameters is that of the value", {
   skip_if_not_installed("numDeriv")
   mean <- c(0, 1, 2.5, -0.3, -2)
