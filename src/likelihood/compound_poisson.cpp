@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/counts.h"
 #include "numeric/special_functions.h"
@@ -33,6 +34,25 @@ struct Numbers {
 
 constexpr double negligible_term = 1e-18;  // as a share of the sum
 constexpr double normal_rate = 1e20;  // beyond, sums are normal to 1e-10
+
+/// 1, 2, ..
+const Eigen::ArrayXd& first_numbers() {
+  constexpr Index most = 128;
+  static const Eigen::ArrayXd out = Eigen::ArrayXd::LinSpaced(most, 1.0, static_cast<double>(most));
+  return out;
+}
+
+/// What does not depend on the rate of the terms of the first numbers (CompoundPoissonDensity): of as many as lose no more
+/// than three digits by being apart from the rest.
+Eigen::ArrayXd fixed_parts(double shape) {
+  constexpr double most = 1000.0;
+  const Index count = std::min(first_numbers().size(), static_cast<Index>(most / (1.0 + shape)));
+  const Eigen::ArrayXd j = first_numbers().head(count), log_j = j.log();
+  Eigen::ArrayXd own(count), of_sizes(count);
+  stirling_error_each(log_j, own);
+  stirling_error_each(log_j + std::log(shape), of_sizes);
+  return -(1.0 + shape) * j * (log_j - 1.0) - own - of_sizes;
+}
 
 // The series is a function of the (1 + shape)-th power of the rate whose zeros are on the negative half line, so that the
 // logarithm's singularities in log rate are pi / (1 + shape) above and below the real line. Interpolants over cells half
@@ -84,10 +104,20 @@ CompoundPoissonDensity::CompoundPoissonDensity(double y, double rate, double sha
   if (slopes == Slopes::both) shape_slope = bend / sum + 0.5 / shape;
 }
 
-CompoundPoissonTable::CompoundPoissonTable(double shape) : shape_(shape), width_(pi / (1.0 + shape)) {}
+CompoundPoissonTable::CompoundPoissonTable(double shape)
+    : shape_(shape), width_(pi / (1.0 + shape)), fixed_(fixed_parts(shape)) {}
 
 double CompoundPoissonTable::at(double log_rate) const {
-  return CompoundPoissonDensity(1.0, std::exp(log_rate), shape_).log_value;
+  const double rate = std::exp(log_rate), power = 1.0 + shape_;
+  const Numbers numbers(rate, std::sqrt(rate / power));
+  if (numbers.step > 1.0 || numbers.last > static_cast<double>(fixed_.size()))
+    return CompoundPoissonDensity(1.0, rate, shape_).log_value;
+  const Index first = static_cast<Index>(numbers.first) - 1, count = numbers.count();
+  Eigen::ArrayXd terms = fixed_.segment(first, count) + power * log_rate * first_numbers().segment(first, count);
+  const double highest = terms.maxCoeff();
+  terms -= highest;
+  exp_each(terms);
+  return highest - power * rate + std::log(terms.sum()) + 0.5 * std::log(shape_) - std::log(2.0 * pi);
 }
 
 const CompoundPoissonTable::Cell& CompoundPoissonTable::cell(long which) const {

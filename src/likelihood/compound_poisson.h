@@ -30,6 +30,7 @@ class CompoundPoissonTable {
   const Cell& cell(long which) const;
 
   double shape_, width_;
+  Eigen::ArrayXd fixed_;
   // Cells are made when they are needed. What one has does not depend on who asked first.
   mutable std::mutex guard_;
   mutable std::map<long, Cell> cells_;
