@@ -301,7 +301,7 @@ average_points <- function(points, f, log = FALSE) {
     matrix(vapply(seq_len(columns), function(j) {
       x <- matrix(values[, , j], length(at))
       # weights are of sum one but for rounding, and a probability of one has none
-      if (!log) return(pmin(pmax(drop(x %*% own$weight), -row_top(-x)), row_top(x)))
+      if (!log) return(pmin(pmax(drop(x %*% own$weight), min(x, Inf, na.rm = TRUE)), max(x, -Inf, na.rm = TRUE)))
       top <- row_top(x)
       ifelse(is.finite(top), top + base::log(drop(exp(x - top) %*% own$weight)), top)
     }, numeric(length(at))), length(at))

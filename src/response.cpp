@@ -8,6 +8,7 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "likelihood/custom.h"
+#include "numeric/alike_rows.h"
 #include "numeric/backend.h"
 #include "predictive/monotone_mixture.h"
 #include "predictive/predictive.h"
@@ -141,6 +142,48 @@ double density_mass(Rcpp::List likelihood, Rcpp::NumericVector hyper, double eta
   return l->custom()->mass(eta);
 }
 
+namespace {
+
+// Rows begin .. begin + count - 1 of predict_classes(), those that are alike once; `moment` may have no rows.
+void predict_uncertain_classes(const Likelihood& likelihood, const galvi::ConstMatrixRef& mean,
+                               const galvi::ConstMatrixRef& variance, int begin, int count,
+                               Rcpp::NumericMatrix& probability, Rcpp::NumericMatrix& moment,
+                               galvi::Monitor& monitor) {
+  const galvi::Index K = mean.cols();
+  const int C = probability.ncol();
+  const bool second = moment.nrow() > 0;
+  galvi::Vector m(K), v(K), p(C), s(C);
+  galvi::AlikeRows alike(count);
+  for (int n = begin; n < begin + count; ++n) {
+    monitor.poll();
+    const auto first = static_cast<int>(alike.first(n, [&](galvi::Index row, const auto& add) {
+      for (galvi::Index k = 0; k < K; ++k) {
+        add(mean(row, k));
+        add(variance(row, k));
+      }
+    }));
+    m = mean.row(n);
+    v = variance.row(n);
+    if (first != n) {
+      for (int c = 0; c < C; ++c) {
+        p[c] = probability(first, c);
+        if (second) s[c] = moment(first, c);
+      }
+    } else if (!m.allFinite() || !v.allFinite() || !(v.array() >= 0.0).all()) {
+      p.setConstant(NA_REAL);
+      s.setConstant(NA_REAL);
+    } else {
+      galvi::predictive_classes(likelihood, m.data(), v.data(), p.data(), second ? s.data() : nullptr);
+    }
+    for (int c = 0; c < C; ++c) {
+      probability(n, c) = p[c];
+      if (second) moment(n, c) = s[c];
+    }
+  }
+}
+
+}  // namespace
+
 // mean, variance: N x K. N x C probabilities or, with `second`, list(probability, second) with E p^2 beside
 // them. NA in a row gives NA.
 // [[Rcpp::export(rng = false)]]
@@ -157,27 +200,23 @@ SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::Num
   if (mean.ncol() != K || variance.ncol() != K || variance.nrow() != rows)
     throw std::invalid_argument("mean and variance must be N x K");
   Rcpp::NumericMatrix probability(rows, static_cast<int>(C)), moment(second ? rows : 0, static_cast<int>(C));
-  galvi::Vector m(K), v(K), p(C), s(C);
   galvi::CallMonitor monitor(R_NilValue);
-  for (int n = 0; n < rows; ++n) {
-    monitor.poll();
-    if (n > 0 && sets > 1 && n % part == 0) l->update(values.row(n / part).transpose());
-    bool missing = false;
-    for (galvi::Index k = 0; k < K; ++k) {
-      m[k] = mean(n, k);
-      v[k] = variance(n, k);
-      missing = missing || !std::isfinite(m[k]) || !(v[k] >= 0.0 && std::isfinite(v[k]));
+  const auto eta = galvi::from_r(mean), spread = galvi::from_r(variance);
+  galvi::CertainClasses certain(*l);
+  for (int set = 0; set < sets; ++set) {
+    if (set > 0) l->update(values.row(set).transpose());
+    const int begin = set * part;
+    if (spread.middleRows(begin, part).isZero(0.0) && eta.middleRows(begin, part).allFinite()) {
+      monitor.poll();
+      const galvi::Matrix all = certain(eta.middleRows(begin, part));
+      for (int c = 0; c < C; ++c)
+        for (int n = 0; n < part; ++n) {
+          probability(begin + n, c) = all(n, c);
+          if (second) moment(begin + n, c) = all(n, c) * all(n, c);
+        }
+      continue;
     }
-    if (missing) {
-      p.setConstant(NA_REAL);
-      s.setConstant(NA_REAL);
-    } else {
-      galvi::predictive_classes(*l, m.data(), v.data(), p.data(), second ? s.data() : nullptr);
-    }
-    for (galvi::Index c = 0; c < C; ++c) {
-      probability(n, c) = p[c];
-      if (second) moment(n, c) = s[c];
-    }
+    predict_uncertain_classes(*l, eta, spread, begin, part, probability, moment, monitor);
   }
   if (!second) return probability;
   return Rcpp::List::create(Rcpp::_["probability"] = probability, Rcpp::_["second"] = moment);

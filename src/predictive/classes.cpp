@@ -267,6 +267,28 @@ double predictive_counts_log_density(const Softmax& classes, const Datum& datum,
          log_gamma(datum.size);
 }
 
+void CertainClasses::prepare(Index rows) {
+  if (rows == rows_) return;
+  rows_ = rows;
+  classes_.clear();
+  for (Index c = 0; c < likelihood_.classes(); ++c)
+    classes_.push_back(likelihood_.prepare(
+        {Vector::Constant(rows, static_cast<double>(c)), Vector::Ones(rows), Vector::Ones(rows)}));
+}
+
+Matrix CertainClasses::operator()(const Matrix& eta) {
+  Matrix out(eta.rows(), likelihood_.classes());
+  for (Index begin = 0; begin < eta.rows(); begin += PreparedRows::most) {
+    const Index count = std::min(PreparedRows::most, eta.rows() - begin);
+    prepare(count);
+    for (Index c = 0; c < out.cols(); ++c)
+      likelihood_.careful_log_densities(classes_[c], eta.middleRows(begin, count),
+                                        out.col(c).segment(begin, count).array());
+  }
+  out = out.array().exp();
+  return out.array().colwise() / out.rowwise().sum().array();
+}
+
 void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
                         double* probability, double* second_moment) {
   const Index C = likelihood.classes();

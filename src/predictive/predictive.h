@@ -64,4 +64,19 @@ double predictive_counts_log_density(const Softmax& classes, const Datum& datum,
 void predictive_classes(const Likelihood& likelihood, const double* mean, const double* variance,
                         double* probability, double* second_moment);
 
+/// The same of rows whose latent values are known, many at a time, for any hyperparameters of the likelihood.
+class CertainClasses {
+ public:
+  explicit CertainClasses(const Likelihood& likelihood) : likelihood_(likelihood) {}
+  /// eta: n x K, finite.   n x C
+  Matrix operator()(const Matrix& eta);
+
+ private:
+  void prepare(Index rows);
+
+  const Likelihood& likelihood_;
+  Index rows_ = 0;
+  std::vector<PreparedRows> classes_;  // of that many rows, all of which have this class
+};
+
 }  // namespace galvi
