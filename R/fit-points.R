@@ -296,10 +296,9 @@ point_quantiles <- function(points, probs, f = NULL) {
 average_points <- function(points, f, log = FALSE) {
   out <- by_point_rows(points, function(own, at) {
     values <- f(points_state(own, at))
-    columns <- NCOL(values)
-    values <- array(as.numeric(values), c(length(at), length(own$weight), columns))
-    matrix(vapply(seq_len(columns), function(j) {
-      x <- matrix(values[, , j], length(at))
+    matrix(vapply(seq_len(NCOL(values)), function(j) {
+      x <- as.numeric(if (is.matrix(values)) values[, j] else values)
+      dim(x) <- c(length(at), length(own$weight))
       # weights are of sum one but for rounding, and a probability of one has none
       if (!log) return(pmin(pmax(drop(x %*% own$weight), min(x, Inf, na.rm = TRUE)), max(x, -Inf, na.rm = TRUE)))
       top <- row_top(x)
