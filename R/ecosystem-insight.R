@@ -16,6 +16,21 @@ find_formula.galvi <- function(x, ...) {
   structure(formulas, class = c("insight_formula", "list"))
 }
 
+# insight looks for variables in the names of the model frame: a and b instead of the column that a:b is there.
+#' @exportS3Method insight::get_data
+get_data.galvi <- function(x, ...) {
+  inputs <- unlist(lapply(all_specs(x$design), `[[`, "inputs"))
+  combined <- Filter(function(input) !identical(written_input(input), input), inputs)
+  columns <- intersect(vapply(combined, variable_name, ""), names(x$data))
+  if (length(columns)) {
+    x$data[columns] <- NULL
+    missing <- setdiff(unlist(lapply(combined, all.vars)), names(x$data))
+    own <- tryCatch(original_data(x, missing), galvi_error = function(e) NULL)
+    x$data[names(own)] <- own
+  }
+  utils::getS3method("get_data", "default", envir = asNamespace("insight"))(x, ...)
+}
+
 # What the predictors of other parameters than the response's are called.
 insight_components <- function(fit) {
   names <- names(fit$design$others)
@@ -29,7 +44,7 @@ visible_formula <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
   specs <- specs[!which_can(specs, "grouped") & !which_can(specs, "intervals")]
   offsets <- if (of_response(view)) offset_calls(view)
-  extra <- c(lapply(specs, function(spec) as.call(c(as.name(spec$type), spec$inputs, spec$by))), offsets)
+  extra <- c(lapply(specs, function(spec) as.call(c(as.name(spec$type), lapply(spec$inputs, written_input), spec$by))), offsets)
   right <- Reduce(function(a, b) call("+", a, b), extra, shown_formula(view))
   stats::as.formula(call("~", right), environment(view$formula))
 }
@@ -52,14 +67,14 @@ random_formulas <- function(view) {
       return(single_bars(bar))
     }
     left <- if (is.null(spec$by)) 1 else call("+", 0, spec$by)
-    list(call("|", left, Reduce(function(a, b) call(":", a, b), spec$inputs)))
+    list(call("|", left, group_expression(spec)))
   }))
   formulas <- lapply(calls, function(bar) stats::as.formula(call("~", bar), environment(view$formula)))
   if (length(formulas) == 1L) formulas[[1L]] else if (length(formulas)) unname(formulas)
 }
 
 group_expression <- function(spec) {
-  plain <- lapply(spec$inputs, function(input) if (isTRUE(spec$members)) input[[2L]] else input)
+  plain <- lapply(spec$inputs, function(input) if (isTRUE(spec$members)) input[[2L]] else written_input(input))
   Reduce(function(a, b) call(":", a, b), plain)
 }
 

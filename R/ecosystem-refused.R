@@ -12,7 +12,8 @@ instead_of <- c(
     "as predict(fit, type = \"link\"), on its right; for cox() with reverse = TRUE"
   ),
   "survfit()" = paste(
-    "it is for survival times; fits of these have predict(fit, newdata, type = \"survival\", times =)"
+    "use predict(fit, newdata, type = \"survival\", times =), which has P(Y > t) for each row; with",
+    "interval = \"credible\" its limits"
   ),
   "profile()" = paste(
     "use confint(fit), and hyper = \"integrate\" in galvi() where limits should include the uncertainty of",

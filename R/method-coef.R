@@ -34,6 +34,7 @@
 #' @param full For `vcov()`: if TRUE, learned hyperparameters are included, on the scale of their search (such as the
 #'   logarithm of a variance), after the coefficients; NA where their uncertainty is not known.
 #' @param parm Names or positions of coefficients, all by default; names of learned thresholds too, such as `low|medium`.
+#'   `"beta_"`, lme4's word, means all fixed effects.
 #' @param level Probability of the credible interval, between 0 and 1.
 #' @param ... Must be empty.
 #' @return
@@ -193,7 +194,14 @@ confint.galvi <- function(object, parm, level = 0.95, ...) {
   own <- rownames(vcov.galvi(object))
   thresholds <- threshold_limits(object, level)
   known <- c(own, rownames(thresholds))
-  if (missing(parm)) parm <- own
+  # lme4's words for all fixed effects, and for the parameters of the random ones
+  if (missing(parm) || identical(parm, "beta_")) parm <- own
+  if (identical(parm, "theta_")) {
+    stop_galvi("argument", paste(
+      "confint() is for fixed effects: as.data.frame(VarCorr(fit, level = 0.95)) has the limits of the random effects'",
+      "standard deviations and correlations, which lme4 has for parm = \"theta_\"."
+    ))
+  }
   chosen <- parm
   if (is.numeric(parm)) parm <- own[parm]
   unknown <- as.character(chosen)[!parm %in% known]

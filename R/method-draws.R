@@ -31,10 +31,12 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
                                   ...) {
   re_formula <- one_re_formula(re_formula, list(...))
   ndraws <- asked_draws(ndraws, list(...))
-  if (or_else(check_dpar(object, dpar), 1L) > 1L) {
+  object <- answering_view(object)
+  k <- check_dpar(object, dpar)
+  if (!is.null(k) && !is_volatility(object) && !is_mixed(object$family)) {
+    parameter_view(object, k)
     return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar, seed))
   }
-  object <- answering_view(object)
   classes <- has_classes(object)
   f <- function(fit, target, eta) {
     known <- given_latent(fit, target, eta)

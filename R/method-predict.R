@@ -6,7 +6,8 @@
 #'
 #' @details
 #' **Types of prediction.**
-#' * `"response"` (the default): the mean of a new response, E\[y\]; for a binary response its probability. For
+#' * `"response"` (the default): the mean of a new response, E\[y\]; for a binary response its probability. With `dpar`
+#'   the posterior mean of that parameter, see below. For
 #'   [categorical()], [stick_breaking()] and [cumulative()] the same as `"prob"`. For [stochastic_volatility()] the
 #'   standard deviation of y, whose mean is zero.
 #' * `"link"`: the linear predictor eta, including offsets. For its zero and its standard deviation in models of ordered
@@ -26,6 +27,14 @@
 #'   -log P(Y > t given eta), and of the restricted mean survival time, the area below the survival curve from 0 to t; a
 #'   column per element of `times`. At time 0 the hazard is its limit: 0, or `Inf` with a warning where the posterior
 #'   does not exclude a shape below 1. [cox()] has types of its own.
+#'
+#' **Parameters.** `dpar` names a parameter of the family, whose linear predictor is `type = "link"`. With `type =
+#' "response"` it is the parameter itself: the inverse link, averaged over the posterior. In most families `"mu"` is
+#' E\[y\]. With excess zeros it is the mean of the part without them: E\[y\] of [zero_inflated()] is (1 - zi) mu, and
+#' `zi` and `hu` are the probabilities of an excess zero and of a zero. In truncated responses `mu` is of the distribution
+#' before it is cut. For times it is exp(eta), which [galvi_family()] explains for each family: the median of
+#' [lognormal()], of which brms has the logarithm as `mu`. For ordered classes it is the inverse link of eta. glmmTMB
+#' and pscl say `type = "conditional"` or `"count"` for `dpar = "mu"`, and `"zprob"` or `"zero"` for `dpar = "zi"`.
 #'
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles, probabilities (`"survival"`, `"cdf"`) and
 #' prediction intervals are for as many trials as the row has: those of `y | trials(n)`, whose variables `newdata` must
@@ -83,8 +92,8 @@
 #' @param times,q Numeric vectors, values of the response: `times` for `type = "survival"`, `"hazard"`, `"cumhaz"` and
 #'   `"rmst"`, `q` for `type = "cdf"`.
 #' @param covariance For `type = "link"`: if TRUE, return the joint posterior covariance of eta at all rows as well.
-#' @param dpar For models with several predictors and types `"link"`, `"terms"` and `"response"`: the parameter to
-#'   predict, such as `"sigma"`. NULL, the default, or `"mu"` is the predictor of the response.
+#' @param dpar For types `"link"`, `"terms"` and `"response"`: the parameter to predict, such as `"sigma"`, or `"mu"`, see
+#'   Details. NULL, the default, predicts the response, with `"link"` and `"terms"` the predictor of `mu`.
 #' @param re_formula Which random effects ([iid()], [random-slopes] and the scores of [rr()]) to include: NULL (the
 #'   default) for all; NA for none, that is predictions for the population, for which `newdata` needs no grouping
 #'   variables; a formula with those to include, such as `~ (1 | g)`, which excludes the scores; or `"integrate"` for
@@ -163,6 +172,7 @@ predict.galvi <- function(object, newdata,
   }
   check_no_into(into)
   types <- predict_types()
+  check_foreign_type(object, type)
   type <- first_choice(type, names(types), "type")
   options <- list(
     se.fit = check_flag(se.fit, "se.fit"),
@@ -209,7 +219,7 @@ aggregated <- function(fit, target, aggregate, data, type, options) {
   refused <- c(
     if (type != "response") sprintf("type = \"%s\"", type), if (options$covariance) "`covariance = TRUE`",
     if (options$interval == "prediction") "`interval = \"prediction\"`",
-    if (or_else(options$predictor, 1L) > 1L) "`dpar`"
+    if (!is.null(options$predictor)) "`dpar`"
   )
   if (length(refused)) {
     stop_galvi("argument", sprintf("`aggregate` sums means of the response: it does not go with %s.", refused[1L]))
@@ -217,6 +227,24 @@ aggregated <- function(fit, target, aggregate, data, type, options) {
   if (length(target$omitted)) data <- data[-target$omitted, , drop = FALSE]
   groups <- read_aggregate(aggregate, data, environment(fit$formula))
   as_galvi_error(predict_totals(fit, target, groups, options))
+}
+
+# Types of glmmTMB and pscl, and the parameters that they predict.
+foreign_types <- list(
+  conditional = "mu", count = "mu", zprob = c("zi", "hu"), zlink = c("zi", "hu"), zero = c("zi", "hu"),
+  disp = c("sigma", "shape", "phi")
+)
+
+#' Stops at a type that other packages have, if the fit has its parameter
+#' @noRd
+check_foreign_type <- function(fit, type) {
+  if (!is.character(type) || length(type) != 1L) return(invisible())
+  parameter <- intersect(foreign_types[[type]], predictor_names(fit))
+  if (!length(parameter)) return(invisible())
+  stop_galvi("argument", sprintf(
+    "predict() has no type \"%s\": use `dpar = \"%s\"` with `type = \"%s\"`.", type, parameter[1L],
+    if (type == "zlink") "link" else "response"
+  ))
 }
 
 #' One entry per type of prediction: its function and what may be asked of it

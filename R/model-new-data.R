@@ -17,7 +17,7 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   sized <- identical(response, "size")
   response <- isTRUE(response)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
-  terms <- without_unread(design, terms, kept)
+  terms <- with_text_groups(design, without_unread(design, terms, kept), newdata)
   if (length(design$times)) {
     variables <- as.list(attr(terms, "variables"))[-1L]
     used <- setdiff(unlist(lapply(variables, looked_up)), group_columns(design))
@@ -188,6 +188,32 @@ group_columns <- function(design) {
     if (!is.null(part$terms)) all.vars(attr(part$terms, "variables"))
   }))
   setdiff(used(specs[grouped]), c(used(specs[!grouped]), fixed))
+}
+
+# Numbers that only name groups are found by their labels, so that newdata may have text or a factor in their place.
+with_text_groups <- function(design, terms, newdata) {
+  text <- names(Filter(function(x) is.factor(x) || is.character(x), unclass(newdata)))
+  classes <- attr(terms, "dataClasses")
+  text <- intersect(text, names(classes)[classes == "numeric"])
+  text <- if (length(text)) intersect(text, names_of_groups(design))
+  attr(terms, "dataClasses")[text] <- "character"
+  terms
+}
+
+# Columns that are groupings of random effects, and nothing else.
+names_of_groups <- function(design) {
+  specs <- all_specs(design)
+  grouped <- which_can(specs, "grouped")
+  groups <- unlist(lapply(specs[grouped], `[[`, "inputs"))
+  others <- c(
+    lapply(specs[grouped], function(spec) spec$variables[-match(spec$inputs, spec$variables)]),
+    lapply(specs[!grouped], `[[`, "variables"),
+    lapply(predictor_parts(design), function(part) attr(part$terms, "variables")),
+    setdiff(Filter(is.call, as.list(attr(design$frame_terms, "variables"))[-1L]), groups),
+    list(design$offset, design$weights), design$known
+  )
+  used <- function(x) unlist(lapply(x, function(x) if (is.list(x)) used(x) else all.vars(x)))
+  setdiff(vapply(Filter(is.symbol, groups), as.character, ""), used(others))
 }
 
 # The arguments offset and, if they are asked for, weights or trials, as expressions that newdata has. sized: those that

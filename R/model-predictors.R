@@ -170,13 +170,13 @@ predictor_of_name <- function(fit, names, prefix = coefficient_prefix) {
 # Does a view show the predictor of the response?
 of_response <- function(view) is.null(view$parameter) || view$parameter == "mu"
 
-#' The position of the predictor that `dpar` names; NULL for a single predictor
+#' The position of the predictor that `dpar` names; NULL if it is not given, which means the response
 #' @noRd
 check_dpar <- function(fit, dpar) {
   if (is.null(dpar)) return(NULL)
   names <- predictor_names(fit)
   if (length(names) > 1L) return(match(check_choice(dpar, names, "dpar"), names))
-  if (identical(dpar, "mu")) return(NULL)
+  if (identical(dpar, "mu")) return(1L)
   stop_galvi("argument", sprintf(
     "`dpar` must be a parameter with a linear predictor, not %s: this fit has only that of the response.",
     describe(dpar)
@@ -224,6 +224,22 @@ predictor_view <- function(fit, k) {
   }
   view$design$others <- list()
   view$design$response["latents"] <- list(NULL)
+  view
+}
+
+#' The view whose moments are those of the parameter, also where it is the only one: E[y] differs from `mu` with excess
+#' zeros, in truncated responses and in some families of times
+#' @noRd
+parameter_view <- function(fit, k) {
+  if (k == 1L && is_several(fit)) {
+    stop_galvi("argument", sprintf(paste(
+      "`dpar = \"mu\"` is for one linear predictor; this fit has %d per observation. Leave `dpar` out for",
+      "probabilities of the classes, or use type = \"link\"."
+    ), n_latents(fit)))
+  }
+  view <- predictor_view(fit, k)
+  view$parameter <- or_else(view$parameter, "mu")
+  if (!is.null(view$fits)) view$fits <- lapply(view$fits, parameter_view, k)
   view
 }
 

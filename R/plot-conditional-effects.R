@@ -42,8 +42,8 @@
 #' @param robust If TRUE, the default, medians and median absolute deviations, otherwise means and standard deviations.
 #' @param method `"posterior_epred"` (the default), `"posterior_linpred"` or `"posterior_predict"`.
 #' @param resolution Number of values along a number, a whole number of at least 3.
-#' @param dpar For models with several linear predictors: the parameter that is predicted, such as `"sigma"`. NULL, the
-#'   default, is the response (with `"posterior_linpred"` the predictor of its mean).
+#' @param dpar The parameter that is predicted, such as `"sigma"` or `"mu"`, see [predict.galvi()]. NULL, the default,
+#'   is the response (with `"posterior_linpred"` the predictor of its mean).
 #' @param ask,main,xlab,ylab,xlim,ylim,col As in [plot.galvi()].
 #' @param digits Number of significant digits.
 #' @param ... Must be empty.
@@ -323,7 +323,7 @@ conditional_data <- function(fit, inputs, shown, given, others, settings) {
   method <- conditional_methods[[settings$method]]
   target <- conditional_target(fit, inputs, rows, settings$kept)
   k <- settings$k
-  found <- method$of(if (is.null(k)) fit else predictor_view(fit, k),
+  found <- method$of(conditional_view(fit, settings),
     if (is.null(k) || n_predictors(fit) == 1L) target else target_view(target, k), settings$prob, settings$robust)
   found <- lapply(found, without_outside, target$outside)
   n <- nrow(rows)
@@ -361,11 +361,19 @@ in_two_digits <- function(x) {
   factor(rounded, sort(unique(rounded), decreasing = TRUE))
 }
 
+#' What is asked: the fit, one of its linear predictors or, on its own scale, a parameter
+#' @noRd
+conditional_view <- function(fit, settings) {
+  if (is.null(settings$k)) return(fit)
+  parameter <- conditional_methods[[settings$method]]$scale == "response" && !is_volatility(fit)
+  if (parameter) parameter_view(fit, settings$k) else predictor_view(fit, settings$k)
+}
+
 #' @param data Of one set of conditions.
 #' @noRd
 conditional_effect_panel <- function(fit, inputs, data, names, along, within, given, others, labels, settings) {
   scale <- conditional_methods[[settings$method]]$scale
-  shown <- if (is.null(settings$k)) fit else predictor_view(fit, settings$k)
+  shown <- conditional_view(fit, settings)
   predicted <- settings$method == "posterior_predict"
   series <- if (!is.null(data$cats__)) data$cats__ else if (length(within)) {
     size <- length(within[[1L]]$values)

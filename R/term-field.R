@@ -305,6 +305,14 @@ field_input <- function(input) {
   list(inputs = list(together), shown = deparse_one(input))
 }
 
+# The same as it is written.
+written_input <- function(input) {
+  arguments <- as.list(input)[-1L]
+  named <- nzchar(or_else(names(arguments), character(length(arguments))))
+  made <- head_name(input) == "interaction" && identical(arguments[named], list(sep = ":", drop = TRUE))
+  if (made) Reduce(function(a, b) call(":", a, b), unname(arguments[!named])) else input
+}
+
 interacting <- function(expr) {
   if (head_name(expr) == ":") c(interacting(expr[[2L]]), interacting(expr[[3L]])) else list(expr)
 }

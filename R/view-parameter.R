@@ -1,11 +1,14 @@
 # Predictions of a parameter with a linear predictor, on its own scale; credible limits of a response with several.
 
 #' Posterior mean, sd and credible limits of the parameter; the inverse link is increasing
+#' @param view From parameter_view().
 #' @noRd
 predict_parameter <- function(view, target, options) {
   marginals <- latent_marginals(view, target)
   result <- list(fit = response_moment(view, marginals, "mean"))
   if (options$se.fit) result$se.fit <- mean_sd(view, target, marginals)
+  warn_too_large(sprintf("The mean of `%s` is", view$parameter), result$fit, target,
+    "exp(mean + variance / 2) makes it Inf there", "Use type = \"link\", which does not overflow.")
   if (options$interval == "credible") {
     limits <- if (is.null(target$averaged)) view$family$linkinv(credible_limits(marginals, options$level)) else {
       mean_limits(view, target, marginals, options$level)
@@ -15,8 +18,8 @@ predict_parameter <- function(view, target, options) {
   result
 }
 
-#' Mean or variance of a parameter whose link is N(mean, variance): of a number, a log-normal variable or a probability,
-#' whose moments are those of the probability of a success
+#' Mean or variance of a parameter whose link is N(mean, variance): of a number, a log-normal variable, or by another link
+#' what has the mean of a success, or of a count
 #' @param what `"mean"` or `"mean_variance"`.
 #' @noRd
 parameter_moment <- function(link, mean, variance, what) {
@@ -24,12 +27,15 @@ parameter_moment <- function(link, mean, variance, what) {
   switch(link,
     identity = list(mean, variance)[[wanted]],
     log = list(exp(mean + variance / 2), exp(2 * mean + variance) * expm1(variance))[[wanted]],
-    logit = as_galvi_error(predict_response(
-      list(type = "binomial_logit", hyper = list(), constants = list()), numeric(), rep(1, length(mean)),
+    as_galvi_error(predict_response(
+      list(type = likelihood_of_link(link), hyper = list(), constants = list()), numeric(), rep(1, length(mean)),
       numeric(length(mean)), cbind(mean), cbind(variance), what, 0.5
     ))
   )
 }
+
+# The core's likelihood whose mean is the inverse link.
+likelihood_of_link <- function(link) c(family_types$binomial$links, family_types$poisson$links)[[link]]
 
 #' Quantiles of E[y | eta]: N x length(probs)
 #'

@@ -1,13 +1,16 @@
 # type = "response": the mean of a new response, its standard deviation and limits.
 
 predict_response_mean <- function(fit, target, options) {
-  if (or_else(options$predictor, 1L) > 1L) {
+  k <- options$predictor
+  # a volatility has one parameter, of which the response's standard deviation is a function
+  if (!is.null(k) && !is_volatility(fit)) {
     if (options$interval == "prediction") {
       stop_galvi("argument", paste(
         "`interval = \"prediction\"` is for a new response, not for a parameter: use \"credible\"."
       ))
     }
-    return(of_predictor(predict_parameter, fit, target, options))
+    own <- if (n_predictors(fit) > 1L) target_view(target, k) else target
+    return(predict_parameter(parameter_view(fit, k), own, options))
   }
   if (options$interval != "none") check_no_classes(fit, sprintf("`interval = \"%s\"`", options$interval))
   if (has_classes(fit)) return(predict_prob(fit, target, options))

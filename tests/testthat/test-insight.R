@@ -26,6 +26,28 @@ test_that("insight reads formulas, groups and data", {
   expect_true(insight::model_info(fits$gaussian)$is_linear)
 })
 
+test_that("groups a:b have the names that the user typed", {
+  skip_if_not_installed("insight")
+  skip_if_not_installed("nlme")
+  d <- transform(as.data.frame(nlme::Oats), Block = factor(Block, ordered = FALSE))
+  nested <- galvi(yield ~ nitro + (1 | Block/Variety), d, hyper = "fixed")
+  both <- galvi(yield ~ nitro + (1 | Block:Variety), d, hyper = "fixed")
+  slopes <- galvi(yield ~ nitro + (nitro | Block:Variety), d, hyper = "fixed")
+  expect_identical(vapply(insight::find_formula(nested)$random, deparse1, ""), c("~1 | Block", "~1 | Block:Variety"))
+  expect_identical(deparse1(insight::find_formula(both)$random), "~1 | Block:Variety")
+  expect_identical(deparse1(insight::find_formula(slopes)$random), "~nitro | Block:Variety")
+  for (fit in list(nested, both, slopes)) {
+    expect_identical(insight::find_variables(fit)$random, c("Block", "Variety"))
+    expect_equal(insight::get_random(fit)[c("Block", "Variety")], d[c("Block", "Variety")], ignore_attr = TRUE)
+    frame <- insight::get_data(fit, source = "frame")
+    expect_setequal(names(frame), c("yield", "nitro", "Block", "Variety"))
+    expect_equal(frame$Variety, d$Variety)
+  }
+  skip_if_not_installed("ggeffects")
+  at <- suppressMessages(suppressWarnings(ggeffects::ggpredict(both, "nitro [0, 0.4]")))
+  expect_equal(diff(at$predicted), 0.4 * coef(both)[["nitro"]], tolerance = 1e-6)
+})
+
 test_that("insight has all coefficients, with the names and the order of vcov()", {
   skip_if_not_installed("insight")
   for (fit in other_fits()) {

@@ -12,6 +12,8 @@ test_that("coef, vcov and confint describe one Gaussian posterior", {
   expect_equal(confint(fit, "wt"), confint(fit)["wt", , drop = FALSE])
   expect_equal(confint(fit, 2), confint(fit, "wt"))
   expect_error(confint(fit, "weight"), "wt", class = "galvi_error_argument")
+  expect_identical(confint(fit, "beta_"), confint(fit))
+  expect_error(confint(fit, "theta_"), "as.data.frame(VarCorr(fit, level = 0.95))", fixed = TRUE, class = "galvi_error_argument")
   expect_equal(nlme::fixef(fit), beta)
   X <- model.matrix(am ~ wt + factor(gear), mtcars)
   expect_equal(predict(fit, type = "link"), drop(X %*% beta), tolerance = 1e-7)

@@ -214,6 +214,8 @@ test_that("sjPlot's table and plot have the coefficients of lm()", {
   # the groups of a fit that is not divided into variances
   two <- galvi(list(Reaction ~ Days + (1 | Subject), sigma ~ Days), sleepstudy, hyper = "fixed")
   expect_match(sjPlot::tab_model(two)$page.content, "Days")
+  nested <- galvi(Reaction ~ Days + (1 | half:Subject), transform(sleepstudy, half = factor(Days > 4)), hyper = "fixed")
+  expect_match(sjPlot::tab_model(nested)$page.content, "half:Subject|half.*Subject")
   drawn <- function(fit) sjPlot::plot_model(fit)$data[c("term", "estimate", "std.error")]
   expect_equal(drawn(twin$ours)$estimate, drawn(twin$theirs)$estimate, tolerance = 1e-6)
   expect_equal(drawn(twin$ours)$std.error, drawn(twin$theirs)$std.error, tolerance = 1e-6)

@@ -300,3 +300,23 @@ test_that("variables that depend on which rows there are warn where these are no
 test_that("every registered type is predicted or refused, and none is missing from the help page", {
   expect_setequal(names(predict_types()), eval(formals(predict.galvi)$type))
 })
+
+test_that("numbers that name groups may be text or a factor in newdata", {
+  skip_if_not_installed("MASS")
+  epil <- MASS::epil
+  at <- function(...) data.frame(trt = "placebo", base = 10, ...)
+  fit <- galvi(y ~ trt + log(base) + (1 | subject), epil, poisson(), hyper = "fixed")
+  known <- predict(fit, at(subject = 2))
+  for (subject in list("2", factor(2), factor(2, 1:5))) expect_identical(predict(fit, at(subject = subject)), known)
+  expect_identical(predict(fit, at(subject = "new")), predict(fit, at(subject = 999)))
+  expect_error(predict(fit, at(subject = "new"), allow.new.levels = FALSE), "allow.new.levels", class = "galvi_error")
+  expect_true(is.na(predict(fit, at(subject = NA_character_))))
+  nested <- galvi(y ~ trt + (base | subject/period), epil, poisson(), hyper = "fixed")
+  expect_identical(predict(nested, at(subject = "2", period = "1")), predict(nested, at(subject = 2, period = 1)))
+  # also numbers
+  for (formula in list(y ~ subject + (1 | subject), y ~ log(subject) + (1 | subject), y ~ (subject | base) + (1 | subject),
+                       y ~ offset(subject / 100) + (1 | subject))) {
+    fit <- galvi(formula, epil, poisson(), hyper = "fixed")
+    expect_error(predict(fit, at(subject = "2")), class = "galvi_error_newdata")
+  }
+})

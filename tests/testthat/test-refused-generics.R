@@ -27,9 +27,11 @@ test_that("every generic that is refused says what to use", {
   expect_identical(flat$hyper$status[1L], "at bound")
 
   skip_if_not_installed("survival")
-  refused(survival::survfit(fit), "predict(fit, newdata, type = \"survival\", times =)")
   times <- galvi(survival::Surv(time, status) ~ x, d, weibull())
-  expect_no_error(predict(times, d[1:2, ], type = "survival", times = 1))
+  for (fit in list(fit, times)) {
+    refused(survival::survfit(fit), "use predict(fit, newdata, type = \"survival\", times =)")
+    expect_no_error(predict(fit, d[1:2, ], type = "survival", times = 1, interval = "credible"))
+  }
   hazards <- galvi(survival::Surv(time, status) ~ x, d, cox())
   refused(survival::concordance(hazards), "predict(fit, type = \"link\")")
   peer <- survival::coxph(survival::Surv(time, status) ~ x, d)

@@ -822,3 +822,58 @@ test_that("positive responses with zeros may be log-normal", {
   expect_gt(stats::ks.test(residuals(fit, "quantile"), "pnorm")$p.value, 0.01)
   expect_identical(hurdle("lognormal")$family, "hurdle_lognormal")
 })
+
+test_that("`dpar = \"mu\"` is the parameter, no `dpar` the mean of the response", {
+  b <- biochemists()
+  new <- b[c(1, 400), ]
+  set.seed(4)
+  y <- rpois(100, 2) + 1
+  fits <- list(
+    galvi(list(art ~ ment, zi ~ fem), b, zero_inflated()), galvi(art ~ ment, b, hurdle()),
+    galvi(list(dist ~ speed, sigma ~ speed), cars, lognormal()), galvi(dist ~ speed, cars, lognormal()),
+    galvi(y | trunc(lb = 1) ~ 1, data.frame(y = y), poisson())
+  )
+  rows <- list(new, new, cars[c(1, 40), ], cars[c(1, 40), ], data.frame(y = 3))
+  for (i in seq_along(fits)) {
+    fit <- fits[[i]]
+    link <- predict(fit, rows[[i]], type = "link", dpar = "mu", se.fit = TRUE)
+    expect_identical(link$fit, predict(fit, rows[[i]], type = "link"))
+    mu <- predict(fit, rows[[i]], dpar = "mu", se.fit = TRUE)
+    # the mean of a log-normal variable, as posteriors at points nearly have
+    expect_close(log(mu$fit), link$fit + link$se.fit^2 / 2, 0.02)
+    expect_equal(mu$se.fit / mu$fit, link$se.fit, tolerance = 0.1)
+    expect_gt(max(abs(log(mu$fit / suppressWarnings(predict(fit, rows[[i]])))), na.rm = TRUE), 0.01)
+    expect_equal(predict(fit, rows[[i]], dpar = "mu", interval = "credible")[, "lwr"],
+      exp(predict(fit, rows[[i]], type = "link", interval = "credible")[, "lwr"]), tolerance = 1e-8)
+    draws <- posterior_epred.galvi(fit, rows[[i]], dpar = "mu", ndraws = 10, seed = 1)
+    expect_equal(draws, posterior_linpred.galvi(fit, TRUE, rows[[i]], ndraws = 10, dpar = "mu", seed = 1))
+    expect_error(predict(fit, dpar = "mu", interval = "prediction"), "not for a parameter", class = "galvi_error_argument")
+  }
+  for (fit in fits[3:4]) {
+    effect <- conditional_effects(fit, dpar = "mu", resolution = 3, robust = FALSE)$speed
+    expect_equal(effect$estimate__, unname(predict(fit, effect["speed"], dpar = "mu")), tolerance = 1e-8)
+  }
+  # where mu is the mean they are the same, with any link
+  for (link in c("probit", "cloglog", "cauchit")) {
+    fit <- galvi(am ~ wt, mtcars, binomial(link))
+    expect_equal(predict(fit, dpar = "mu"), predict(fit))
+  }
+  fit <- galvi(list(count ~ spray, shape ~ 1), InsectSprays, galvi_family("negbinomial", link = "softplus"))
+  expect_equal(predict(fit, dpar = "mu"), predict(fit))
+  expect_named(conditional_effects(fit, dpar = "mu"), "spray")
+  classes <- galvi(factor(gear) ~ wt, mtcars, categorical())
+  expect_error(predict(classes, dpar = "mu"), "one linear predictor", class = "galvi_error_argument")
+  expect_error(posterior_epred.galvi(classes, dpar = "mu"), "one linear predictor", class = "galvi_error_argument")
+  expect_error(conditional_effects(classes, dpar = "mu"), "one linear predictor", class = "galvi_error_argument")
+})
+
+test_that("types of glmmTMB and pscl have the parameter to type", {
+  b <- biochemists()
+  inflated <- galvi(art ~ 1, b, zero_inflated())
+  hurdle <- galvi(art ~ 1, b, hurdle())
+  said <- function(fit, type) conditionMessage(tryCatch(predict(fit, type = type), galvi_error_argument = identity))
+  for (type in c("conditional", "count")) expect_match(said(inflated, type), "`dpar = \"mu\"`", fixed = TRUE)
+  for (type in c("zprob", "zero")) expect_match(said(inflated, type), "`dpar = \"zi\"` with `type = \"response\"`", fixed = TRUE)
+  expect_match(said(hurdle, "zlink"), "`dpar = \"hu\"` with `type = \"link\"`", fixed = TRUE)
+  expect_match(said(galvi(dist ~ speed, cars), "zprob"), "must be one of")
+})
