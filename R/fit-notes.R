@@ -201,8 +201,12 @@ default_notes <- function(fit, weight, narrow, moved) {
   )
 }
 
-# normal(0, 1), in the list of the predictor that the coefficients belong to
+# normal(0, 1), in the list of the predictor that the coefficients belong to. An intercept needs a prior of its own.
 narrower_prior <- function(fit, coefficients) {
+  owner <- predictor_of_name(fit, coefficients)
+  if (any(vapply(unique(owner), function(k) "(Intercept)" %in% columns_of_names(fit, coefficients, k)$column, NA))) {
+    return(prior_to_type(fit, coefficients))
+  }
   if (n_predictors(fit) == 1L) return("normal(0, 1)")
   owner <- unique(predictor_of_name(fit, coefficients))
   if (length(owner) > 1L || owner == 1L) return("list(default = normal(0, 1))")
