@@ -144,6 +144,22 @@ test_that("priors to type are centred where the default ones are, and leave out 
   )
 })
 
+test_that("an intercept of which the default prior decides is warned of", {
+  d <- data.frame(y = as.numeric(islands))
+  got <- told(galvi(y ~ 1, d, inverse.gaussian("log")))
+  expect_identical(got$classes, "galvi_warning_prior")
+  expect_match(got$said, "decides what is found about `(Intercept)`", fixed = TRUE)
+  expect_equal(advised_prior(got$said), list(intercept = normal(7.1, 1.5)))
+  typed <- told(galvi(y ~ 1, d, inverse.gaussian("log"), prior = advised_prior(got$said)))
+  expect_identical(typed$said, character())
+  expect_lt(abs(coef(typed$fit) - log(mean(d$y))), 1)
+  # counts that are all zero have a mean near zero, whatever the prior
+  expect_identical(told(galvi(y ~ 1, data.frame(y = numeric(20)), poisson()))$said, character())
+  # normal(0, 1) would be a prior of slopes
+  zi <- told(galvi(list(Days ~ Age + Sex, zi ~ 1), MASS::quine, zero_inflated(negbinomial())))$fit
+  expect_match(notes_of(zi, "prior")[[1L]]$text, "prior = list(zi = list(intercept = normal(0, 1.5)))", fixed = TRUE)
+})
+
 test_that("an estimate without its prior is that of a flat prior", {
   prior <- list(intercept = normal(0, Inf), wt = normal(1, 0.5), hp = normal(0, Inf))
   variance <- galvi_family("gaussian", variance = fixed(6))
