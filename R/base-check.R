@@ -390,6 +390,9 @@ with_point <- function(expr) {
 
 code_number <- function(x, ...) with_point(format(x, ...))
 
+# Names as they are typed in list(): backticks where R needs them.
+list_names <- function(x) vapply(x, function(name) deparse(as.name(name), backtick = TRUE), "", USE.NAMES = FALSE)
+
 # Levels as text. The number 100000 is the level "100000" whether it came as a whole number or not:
 # as.character() would write "1e+05".
 level_text <- function(x) {

@@ -56,22 +56,36 @@ without_groups <- function(rows, specs) {
 
 #' A model frame whose variables are computed from a grid where that has what they are made of, else typical
 #'
-#' Factors have the levels of the fit in their order, of which a grid may have a few in any order.
+#' Factors have the levels of the fit in their order, of which a grid may have a few in any order. Groups stay typical, as
+#' their effects are left out.
 #' @noRd
 grid_frame <- function(view, grid) {
   frame <- typical_frame(view, nrow(grid))
   terms <- view$design$frame_terms
   variables <- as.list(attr(terms, "variables"))[-1L]
   computed <- or_else(as.list(attr(terms, "predvars"))[-1L], variables)
+  names <- vapply(variables, variable_name, "")
+  groups <- group_variables(view$design)
   for (j in seq_along(variables)[-1L]) {
     used <- all.vars(computed[[j]])
-    # others are constants, such as knots
+    # others are constants, such as knots, unless they were columns of the data
     constants <- setdiff(used, names(grid))
-    if (!any(used %in% names(grid)) || !all(vapply(constants, exists, NA, envir = environment(terms)))) next
-    name <- variable_name(variables[[j]])
-    frame[[name]] <- variable_value(name, computed[[j]], grid, terms)
+    found <- !constants %in% view$design$columns & vapply(constants, exists, NA, envir = environment(terms))
+    if (names[j] %in% groups || !any(used %in% names(grid)) || !all(found)) next
+    frame[[names[j]]] <- variable_value(names[j], computed[[j]], grid, terms)
   }
   matched_frame(view$design, frame)
+}
+
+# Variables of the frame that only random effects of groups use.
+group_variables <- function(design) {
+  specs <- all_specs(design)
+  grouped <- which_can(specs, "grouped")
+  by <- lapply(specs[!grouped], function(spec) if (!is.null(spec$by)) variable_name(spec$by))
+  fixed <- lapply(predictor_parts(design), function(part) {
+    if (!is.null(part$terms)) vapply(as.list(attr(part$terms, "variables"))[-1L], variable_name, "")
+  })
+  setdiff(input_names(specs[grouped]), c(input_names(specs[!grouped]), unlist(by), unlist(fixed)))
 }
 
 # Which predictor; what has several classes is not for these packages.

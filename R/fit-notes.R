@@ -5,7 +5,7 @@
 #' @noRd
 find_notes <- function(fit) {
   dependent <- unlist(lapply(predictors(fit), dependent_columns), recursive = FALSE)
-  weight <- prior_weight(without_points(fit))
+  weight <- with_real_widths(prior_weight(without_points(fit)), fit)
   # one note for each coefficient
   told <- weight$coefficient %in% unlist(lapply(dependent, `[[`, "coefficients"))
   weight <- lapply(weight, `[`, !told)
@@ -27,8 +27,13 @@ new_note <- function(what, text, coefficients = character(), said = TRUE) {
   list(list(what = what, coefficients = coefficients, text = text, said = said))
 }
 
+# `said` may be "warning", which warn_notes() says.
 say_notes <- function(fit) {
-  for (note in fit$notes) if (note$said) inform_galvi(note$what, note$text)
+  for (note in fit$notes) if (isTRUE(note$said)) inform_galvi(note$what, note$text)
+}
+
+warn_notes <- function(fit) {
+  for (note in fit$notes) if (identical(note$said, "warning")) warn_galvi("prior", note$text, call = fit$call)
 }
 
 # ---- columns that depend on each other ----
@@ -120,6 +125,19 @@ prior_weight <- function(fit) {
   lapply(out, `[`, posterior > 0 & rep(sd > 0 & shown_columns(spec), K))
 }
 
+#' Standard deviations over those of priors where the posterior is not the Gaussian of the bound
+#'
+#' @return `weight` with `wide` too: by how much `narrow` is larger than the Gaussian's.
+#' @noRd
+with_real_widths <- function(weight, fit) {
+  weight$wide <- rep(1, length(weight$coefficient))
+  if (!has_points(fit) || !length(weight$coefficient)) return(weight)
+  real <- sqrt(diag(stats::vcov(fit)) / diag(stats::vcov(without_points(fit))))[weight$coefficient]
+  weight$wide <- unname(ifelse(is.finite(real), pmax(real, 1), 1))
+  weight$narrow <- weight$narrow * weight$wide
+  weight
+}
+
 # Has each class a latent value, of which the data determine the differences only?
 compares_classes <- function(fit) n_latents(fit) > 1L && n_latents(fit) == length(response_levels(fit))
 
@@ -181,7 +199,18 @@ default_notes <- function(fit, weight, narrow, moved) {
       "prior = normal(0, 1)."
     ), weight$coefficient[narrow | moved]))
   }
+  decided <- narrow & has_open_tail(fit, weight)
+  narrow <- narrow & !decided
+  moved <- moved & !decided
   c(
+    if (any(decided)) {
+      new_note("prior", sprintf(paste(
+        "The default prior decides what is found about %s: the data do not exclude values far from it, and the posterior",
+        "standard deviation is %.0f %% of the prior's. Predictions depend on this prior as much. Give a prior that says how",
+        "large effects may be, such as prior = %s."
+      ), quote_names(weight$coefficient[decided]), 100 * max(weight$narrow[decided]),
+      prior_to_type(fit, weight$coefficient[decided])), weight$coefficient[decided], said = "warning")
+    },
     if (any(narrow)) {
       new_note("prior", sprintf(paste(
         "The data say little about %s: the posterior standard deviation is more than half that of the default prior.",
@@ -201,8 +230,23 @@ default_notes <- function(fit, weight, narrow, moved) {
   )
 }
 
-# normal(0, 1), in the list of the predictor that the coefficients belong to
+# Where a Gaussian is narrow and the posterior is not, has the mean of the response no bound on the side of the tail?
+has_open_tail <- function(fit, weight) {
+  out <- logical(length(weight$coefficient))
+  at <- which(weight$narrow / weight$wide <= visible_width & predictor_of_name(fit, weight$coefficient) == 1L)
+  if (!length(at) || n_latents(predictors(fit)[[1L]]) > 1L || !fit$family$link %in% c("log", "softplus")) return(out)
+  coefficients <- weight$coefficient[at]
+  centre <- vapply(fit$prior[coefficients], function(prior) prior$mean, 0)
+  out[at] <- coefficients != "(Intercept)" | stats::coef(fit)[coefficients] > centre
+  out
+}
+
+# normal(0, 1), in the list of the predictor that the coefficients belong to. An intercept needs a prior of its own.
 narrower_prior <- function(fit, coefficients) {
+  owner <- predictor_of_name(fit, coefficients)
+  if (any(vapply(unique(owner), function(k) "(Intercept)" %in% columns_of_names(fit, coefficients, k)$column, NA))) {
+    return(prior_to_type(fit, coefficients))
+  }
   if (n_predictors(fit) == 1L) return("normal(0, 1)")
   owner <- unique(predictor_of_name(fit, coefficients))
   if (length(owner) > 1L || owner == 1L) return("list(default = normal(0, 1))")

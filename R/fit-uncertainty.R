@@ -98,13 +98,14 @@ uncertainty_notes <- function(fit, tried) {
   }
   worst <- which.max(abs(log(ratio)))
   if (abs(ratio[worst] - 1) < visible_difference) return(NULL)
-  name <- names(stats::coef(fit))[worst]
+  names <- names(stats::coef(fit))
+  name <- names[worst]
   new_note("uncertainty", sprintf(
-    "The data say little about %s: its standard deviation may be %s. Give it a prior such as %s.", quote_names(name),
+    "The data say little about %s: its standard deviation may be %s. %s", quote_names(name),
     if (ratio[worst] > 1) sprintf("too small by %.0f %%", min(100 * (1 - 1 / ratio[worst]), 99)) else {
       sprintf("off by %.0f %%", 100 * (1 / ratio[worst] - 1))
     },
-    prior_to_type(fit, name)
+    prior_advice(fit, names[order(-abs(log(ratio)))][seq_len(sum(abs(ratio - 1) >= visible_difference))])
   ), name, said = FALSE)
 }
 
@@ -118,9 +119,13 @@ points_ratio <- function(fit, tried) {
   ifelse(own > 0 & weighed > 0, weighed / own, 1)
 }
 
-# The standard deviation of a column, in a view of its predictor; 1 for one of two values.
+# The standard deviation of a column, in a view of its predictor; 1 for one of two values and for contrasts of factors.
 column_scale <- function(view, column) {
   spec <- fixed_spec(view$design$specs)
+  part <- spec$assign[match(column, spec$columns)]
+  factors <- attr(spec$terms, "factors")
+  used <- if (part %in% seq_len(NCOL(factors))) rownames(factors)[factors[, part] > 0]
+  if (length(used) && !any(vapply(unclass(view$data)[used], is_number_like, NA))) return(1)
   x <- printed_columns(spec, view$data)[, match(column, spec$columns)]
   if (length(unique(x)) > 2L) stats::sd(x) else 1
 }
@@ -133,16 +138,113 @@ scaled_sds <- function(fit) {
   }))
 }
 
-# prior = list(zi = list(minedno = normal(0, 1.5))), in units of the column
-prior_to_type <- function(fit, name) {
-  k <- predictor_of_name(fit, name)
+# ---- priors to type ----
+
+#' What helps where the data say little about coefficients: priors of those of them that have none of the user's
+#' @param names Coefficients, the one that the message is about first. Those of its predictor count.
+#' @noRd
+prior_advice <- function(fit, names) {
+  names <- names[predictor_of_name(fit, names) == predictor_of_name(fit, names[1L])]
+  open <- names[open_priors(fit, names)]
+  if (!length(open)) {
+    return(paste(
+      "It has a prior that you gave: a narrower one, fewer predictors or another family would help, if your problem",
+      "allows it."
+    ))
+  }
+  given <- !all(open_priors(fit, names(stats::coef(fit))))
+  sprintf(
+    "%s such as prior = %s.",
+    if (given) "Add to the priors that you gave one that says how large effects may be," else {
+      "Give a prior that says how large effects may be,"
+    }, prior_to_type(fit, open)
+  )
+}
+
+#' The columns of the fixed effects that coefficients of a predictor belong to: list(k, view, column), column NA for
+#' those of other predictors
+#' @noRd
+columns_of_names <- function(fit, names, k) {
   view <- predictors(fit)[[k]]
-  column <- if (k == 1L) name else substring(name, nchar(coefficient_prefix(predictor_names(fit)[k])) + 1L)
-  unit <- if (k == 1L && link_has(fit$family, "same_units")) 2.5 * stats::sd(fit$model$y) else 1.5
-  prior <- sprintf("list(%s = normal(0, %s))", if (column == "(Intercept)") "intercept" else {
-    deparse(as.name(column), backtick = TRUE)
-  }, code_number(signif(unit / column_scale(view, column), 2L)))
-  paste("prior =", if (k == 1L) prior else sprintf("list(%s = %s)", predictor_names(fit)[k], prior))
+  columns <- fixed_spec(view$design$specs)$columns
+  all <- coefficient_rows(view, paste0(if (k > 1L) coefficient_prefix(predictor_names(fit)[k]), columns))
+  list(k = k, view = view, column = rep_len(columns, length(all))[match(names, all)])
+}
+
+#' Which coefficients have a default or a flat prior?
+#' @noRd
+open_priors <- function(fit, names) {
+  owner <- predictor_of_name(fit, names)
+  open <- logical(length(names))
+  for (k in unique(owner)) {
+    own <- owner == k
+    column <- columns_of_names(fit, names[own], k)$column
+    key <- paste0(if (k > 1L) coefficient_prefix(predictor_names(fit)[k]), column)
+    open[own] <- vapply(fit$prior[key], function(prior) {
+      is.null(prior) || isTRUE(attr(prior, "open")) || is_flat(prior)
+    }, NA)
+  }
+  open
+}
+
+#' Priors of these coefficients as the user types them, list(at_means = normal(4.8, 1.5), zi = list(x = normal(0, 0.3)))
+#'
+#' An intercept has the prior of the predictor at the means of the columns, around the mean of the default prior; slopes
+#' are in units of their columns.
+#' @noRd
+prior_to_type <- function(fit, names) {
+  owner <- predictor_of_name(fit, names)
+  parts <- lapply(sort(unique(owner)), function(k) {
+    at <- columns_of_names(fit, names[owner == k], k)
+    typed <- typed_of_columns(fit, at$view, unique(at$column), k)
+    typed <- paste(names(typed), typed, sep = " = ", collapse = ", ")
+    if (k == 1L) typed else sprintf("%s = list(%s)", predictor_names(fit)[k], typed)
+  })
+  sprintf("list(%s)", paste(parts, collapse = ", "))
+}
+
+# normal(), named by what it is the prior of.
+typed_of_columns <- function(fit, view, columns, k) {
+  spec <- fixed_spec(view$design$specs)
+  level <- predictor_level(fit, view, k)
+  as_text <- function(mean, sd) {
+    sprintf("normal(%s, %s)", code_number(mean), vapply(signif(sd, 2L), code_number, "", USE.NAMES = FALSE))
+  }
+  slopes <- setdiff(columns, "(Intercept)")
+  sd <- vapply(slopes, function(column) level$unit / column_scale(view, column), 0)
+  of_slopes <- stats::setNames(as_text(0, sd), list_names(slopes))
+  # what several have is the default where no other slope would get it
+  all <- spec$columns[spec$columns != "(Intercept)" & !are_thresholds(spec) & shown_columns(spec)]
+  prefix <- if (k > 1L) coefficient_prefix(predictor_names(fit)[k])
+  all <- all[open_priors(fit, paste0(prefix, all))]
+  common <- names(which.max(table(of_slopes)))
+  if (length(slopes) > 1L && setequal(all, slopes) && sum(of_slopes == common) > 1L) {
+    of_slopes <- c(of_slopes[of_slopes != common], default = common)
+  }
+  if (!"(Intercept)" %in% columns) return(of_slopes)
+  of_level <- as_text(round(level$mean, 1L - floor(log10(level$unit))) + 0, level$unit)
+  c(stats::setNames(of_level, if (length(spec$columns) > 1L) "at_means" else "intercept"), of_slopes)
+}
+
+#' Where a predictor lies at the means of its columns, and how far from there a prior may reach
+#' @return list(mean: of the default prior where the intercept has that, else of the posterior; unit)
+#' @noRd
+predictor_level <- function(fit, view, k) {
+  spec <- fixed_spec(view$design$specs)
+  same_units <- k == 1L && link_has(fit$family, "same_units")
+  s <- if (same_units) stats::sd(fit$model$y) else 1
+  j <- match("(Intercept)", spec$columns)
+  mean <- 0
+  prefix <- if (k > 1L) coefficient_prefix(predictor_names(fit)[k])
+  prior <- if (!is.na(j)) fit$prior[[paste0(prefix, spec$columns[j])]]
+  if (isTRUE(attr(prior, "open"))) {
+    mean <- spec$coding$mean[j] * spec$coding$A[j, j]
+    s <- if (same_units) spec$coding$A[j, j] / 10 else max(1, spec$coding$A[j, j] / 10)
+  } else if (!is.na(j) && n_latents(view) == 1L) {
+    beta <- fixed_coefficients(view, hidden = TRUE)$mean[, 1L]
+    mean <- beta[j] + if (is.null(spec$coding)) 0 else sum(spec$coding$centre * beta)
+  }
+  list(mean = unname(mean), unit = (if (same_units) 2.5 else 1.5) * s)
 }
 
 # Where points far from a Gaussian and a mixture of states differ by less than this factor, the states are believed.
@@ -164,13 +266,17 @@ warn_uncertainty <- function(fit, tried) {
   if (is.null(tried$refused) || !nzchar(tried$refused) || uncertainty_method(fit) != "factorised") return(invisible())
   if (!has_uncertain(fit)) return(invisible())
   ratio <- if (!is.null(tried$points)) points_ratio(fit, tried) else Inf
-  least <- names(stats::coef(fit))[
-    if (all(is.finite(ratio))) which.max(abs(log(ratio))) else which.max(scaled_sds(fit))
-  ]
-  warn_galvi("uncertainty", sprintf(paste(
-    "Standard deviations and intervals may be much too small: %s. The data say little about %s: give it a prior that",
-    "says how large effects may be, such as %s."
-  ), tried$refused, quote_names(least), prior_to_type(fit, least)), call = fit$call)
+  names <- names(stats::coef(fit))
+  weak <- if (all(is.finite(ratio))) {
+    names[order(-abs(log(ratio)))][seq_len(max(1L, sum(abs(ratio - 1) >= visible_difference)))]
+  } else {
+    sd <- scaled_sds(fit)
+    names[order(-sd)][seq_len(sum(sd > max(sd) / 2))]
+  }
+  warn_galvi("uncertainty", sprintf(
+    "Standard deviations and intervals may be much too small: %s. The data say little about `%s`. %s", tried$refused,
+    weak[1L], prior_advice(fit, weak)
+  ), call = fit$call)
 }
 
 #' Warns where classes are separated and a flat prior of a slope leaves estimates without end; was it said?
@@ -183,7 +289,7 @@ warn_separation <- function(fit) {
   if (is.null(separated)) return(FALSE)
   warn_galvi("uncertainty", sprintf(paste(
     "%s so under a flat prior estimates have no end, and these numbers mean nothing. The data say little about %s: give",
-    "it a prior that says how large effects may be, such as %s."
+    "it a prior that says how large effects may be, such as prior = %s."
   ), separated, quote_names(flat[1L]), prior_to_type(fit, flat[1L])), call = fit$call)
   TRUE
 }

@@ -98,7 +98,8 @@
 #' * `dependent`: columns depend on each other (those for which [lm()] gives NA), or there are more columns than rows;
 #' * `separation`: classes are separated, or all rows of a level have the same response;
 #' * `prior`: the default prior moves an estimate by more than a tenth of its posterior standard deviation, or that
-#'   standard deviation is more than half of the prior's;
+#'   standard deviation is more than half of the prior's (a warning where the Gaussian of the bound is narrower, of the
+#'   response's predictor);
 #' * `typed_prior`: the priors that were given move estimates by more than a tenth (in `summary()` and `check_fit()` only);
 #' * `groups`: the covariance of a term's effects contains noise, as where each level has one row of a gaussian or binary
 #'   response or of a class, and as many effects as rows; or a grouping factor has one or two levels;
@@ -201,6 +202,7 @@ new_fit <- function(call, model, core, result) {
   if (!is.null(factors)) warn_large_loadings(fit)
   warn_of_density(fit)
   warn_uncertainty(fit, result$uncertainty)
+  warn_notes(fit)
   for (spec in all_specs(fit$design)) say_of_term(spec, fit)
   fit
 }
@@ -316,13 +318,27 @@ warn_not_converged <- function(fit) {
   }
   warn_galvi(
     "convergence",
-    paste0(
-      "galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". The bound may still rise. ",
-      if (isTRUE(fit$stopped)) "update(fit)" else "update(fit, start = fit)", " continues from this fit; ",
-      "plot(fit, which = \"trace\") shows the path."
-    ),
+    paste0("galvi has not converged: ", sub("[.[:space:]]+$", "", reason), ". ", if (has_several_optima(reason)) {
+      several_optima_advice(fit)
+    } else {
+      paste0(
+        "The bound may still rise. ", if (isTRUE(fit$stopped)) "update(fit)" else "update(fit, start = fit)",
+        " continues from this fit; plot(fit, which = \"trace\") shows the path."
+      )
+    }),
     call = fit$call
   )
+}
+
+has_several_optima <- function(reason) grepl("several optima", reason, fixed = TRUE)
+
+# The same starts end where they did.
+several_optima_advice <- function(fit) {
+  about <- function(what) unlist(lapply(Filter(function(note) note$what == what, fit$notes), `[[`, "coefficients"))
+  weak <- unique(c(about("uncertainty"), about("prior")))
+  paste("update(fit, start = fit) would end here again.", if (length(weak)) sprintf(
+    "The data say little about %s. %s", quote_names(weak[1L]), prior_advice(fit, weak)
+  ) else "The others may be as plausible: compare fits with other priors, or with another `start`.")
 }
 
 # Unless the link is the identity, a linear predictor with a larger standard deviation predicts nearly perfectly.

@@ -257,8 +257,8 @@ check_prior_names <- function(coefficients, known, unused = list(), hyper = char
       sd <- coefficients[[name]]$sd
       stop_galvi("prior", sprintf(
         "`prior$%s` is %s, but `%s` is positive and no coefficient: write prior = list(%s = %s).", name,
-        format(coefficients[[name]]), name, name, if (is.numeric(sd)) sprintf("half_normal(%s)", code_number(sd)) else
-          "half_normal(1)"
+        format(coefficients[[name]]), name, list_names(name),
+        if (is.numeric(sd)) sprintf("half_normal(%s)", code_number(sd)) else "half_normal(1)"
       ))
     }
     stop_galvi("prior", sprintf(
@@ -274,7 +274,8 @@ check_prior_names <- function(coefficients, known, unused = list(), hyper = char
       "`prior$%s` must be normal(), student_t(), cauchy() or double_exponential(), not %s, as `%s` is a coefficient%s.",
       entry$shown, given, entry$shown,
       if (is.numeric(sd) && length(sd) == 1L) {
-        sprintf(": write %s = normal(0, %s)", entry$shown, code_number(sd))
+        sprintf(": write %s = normal(0, %s)", if (entry$shown == entry$key) list_names(entry$key) else entry$shown,
+          code_number(sd))
       } else ""
     ))
   }

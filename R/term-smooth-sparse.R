@@ -155,7 +155,7 @@ design_term.re_term <- function(spec, frame, context) {
     stop_galvi("data", sprintf(paste(
       "`%s`: random effects need a factor, and `%s` is numbers. Write factor(%s) for an effect of each value, or, for",
       "a slope with a learned prior, `%s` and prior = list(%s = normal(0, learn(1)))."
-    ), spec$label, name, name, name, name))
+    ), spec$label, name, name, name, list_names(name)))
   }
   slopes <- c(spec$inputs[!factors], spec$by)
   check_slopes(slopes, spec, frame)

@@ -78,6 +78,35 @@ test_that("groups are left out, as of lmer()", {
   expect_true(all(is.finite(table_of(emmeans::emmeans(both, ~cyl))$SE)))
 })
 
+test_that("groups are not looked up where the formula was written", {
+  skip_if_not_installed("emmeans")
+  skip_if_not_installed("lme4")
+  # replicate is a function of base R
+  formula <- angle ~ recipe + temp + (1 | recipe:replicate)
+  ours <- table_of(emmeans::emmeans(galvi(formula, lme4::cake), ~recipe, data = lme4::cake))
+  theirs <- table_of(emmeans::emmeans(lme4::lmer(formula, lme4::cake), ~recipe, data = lme4::cake, lmer.df = "asymptotic"))
+  expect_equal(ours$emmean, theirs$emmean, tolerance = 1e-3)
+  oats <- transform(as.data.frame(nlme::Oats), farm = Block)
+  fit <- galvi(yield ~ nitro + Variety + (1 | farm / Variety), oats)
+  slopes <- galvi(yield ~ nitro * Variety + (1 | farm:Variety), oats)
+  both <- function() {
+    list(
+      table_of(emmeans::emmeans(fit, ~Variety, data = oats)),
+      table_of(emmeans::emtrends(slopes, ~Variety, var = "nitro", data = oats))
+    )
+  }
+  without <- both()
+  farm <- factor(rep("VI", 100))
+  expect_identical(both(), without)
+  # nor are columns of the data that only another predictor has
+  height <- c(3, 4)
+  d <- transform(trees, height = Height / 10)
+  spread <- galvi(list(Volume ~ Girth, sigma ~ I(Girth * height)), d)
+  expect_equal(table_of(emmeans::emmeans(spread, ~Girth, at = list(Girth = 10:11), data = d))$emmean,
+    predict(spread, data.frame(Girth = 10:11, height = 7)), ignore_attr = TRUE, tolerance = tol$solve
+  )
+})
+
 test_that("gp() is at the values of the grid, with the posterior that predict() has there", {
   skip_if_not_installed("emmeans")
   d <- car_data()

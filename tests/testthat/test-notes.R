@@ -82,6 +82,84 @@ test_that("what the default prior decides is, and what a typed one does is in su
   expect_match(check_fit(typed)$reading, "priors that you gave", all = FALSE)
 })
 
+notes_of <- function(fit, what) Filter(function(note) note$what == what, fit$notes)
+
+# What galvi() says, and the list of priors that a text names.
+told <- function(expr) {
+  said <- list()
+  fit <- withCallingHandlers(expr, galvi_warning = function(w) {
+    said <<- c(said, list(w))
+    invokeRestart("muffleWarning")
+  }, galvi_message = function(m) invokeRestart("muffleMessage"))
+  list(fit = fit, classes = vapply(said, function(w) class(w)[1L], ""), said = vapply(said, conditionMessage, ""))
+}
+
+advised_prior <- function(text) eval(str2lang(sub(".*such as prior = (list\\(.*\\))[.].*", "\\1", text)))
+
+test_that("typing the priors that a warning names ends it", {
+  skip_on_cran()
+  cases <- list(
+    list(time ~ karno + celltype, survival::veteran, inverse.gaussian("log")),
+    list(Claims + 1 ~ Group, MASS::Insurance, inverse.gaussian("log")),
+    list(list(Days ~ Age, zi ~ Age), MASS::quine, zero_inflated(negbinomial()))
+  )
+  for (case in cases) {
+    first <- told(do.call(galvi, case))
+    expect_true("galvi_warning_uncertainty" %in% first$classes)
+    # each of them, also of several optima, names the same
+    for (text in first$said) expect_equal(advised_prior(text), advised_prior(first$said[1L]))
+    second <- told(do.call(galvi, c(case, list(prior = advised_prior(first$said[1L])))))
+    expect_identical(second$said, character())
+    expect_length(notes_of(second$fit, "uncertainty"), 0L)
+  }
+})
+
+test_that("priors to type are centred where the default ones are, and leave out what has one", {
+  v <- survival::veteran
+  fit <- suppressWarnings(galvi(time ~ karno + celltype, v, inverse.gaussian("log")))
+  advice <- advised_prior(notes_of(fit, "uncertainty")[[1L]]$text)
+  expect_equal(advice$at_means, normal(round(log(mean(v$time)), 1), 1.5))
+  expect_equal(advice$karno, normal(0, signif(1.5 / sd(v$karno), 2)))
+  expect_equal(advice$default, normal(0, 1.5))
+  some <- suppressWarnings(update(fit, prior = list(karno = normal(0, 0.1))))
+  text <- notes_of(some, "uncertainty")[[1L]]$text
+  expect_match(text, "Add to the priors that you gave one")
+  expect_named(advised_prior(text), c("at_means", "default"))
+  all <- galvi(time ~ karno + celltype, v, inverse.gaussian("log"),
+    prior = list(at_means = normal(4.8, 5), default = normal(0, 5)))
+  expect_match(notes_of(all, "uncertainty")[[1L]]$text, "has a prior that you gave: a narrower one")
+  # contrasts of factors are in units of their own
+  ordered <- galvi(log(Claims + 1) ~ Group, MASS::Insurance)
+  expect_match(prior_to_type(ordered, names(coef(ordered))), "default = normal")
+  # flat priors are no priors, and units are those of the response where the link is the identity
+  flat <- galvi(mpg ~ wt, mtcars, prior = list(intercept = normal(0, Inf), default = normal(0, Inf)))
+  expect_equal(
+    eval(str2lang(prior_to_type(flat, c("(Intercept)", "wt")))), list(at_means = normal(20, 15), wt = normal(0, 15))
+  )
+  # coefficients of classes have one prior
+  classes <- galvi(factor(cyl) ~ qsec, mtcars, categorical())
+  expect_equal(
+    prior_to_type(classes, rownames(vcov(classes))), sprintf("list(at_means = normal(0, 1.5), qsec = normal(0, %s))",
+      signif(1.5 / sd(mtcars$qsec), 2))
+  )
+})
+
+test_that("an intercept of which the default prior decides is warned of", {
+  d <- data.frame(y = as.numeric(islands))
+  got <- told(galvi(y ~ 1, d, inverse.gaussian("log")))
+  expect_identical(got$classes, "galvi_warning_prior")
+  expect_match(got$said, "decides what is found about `(Intercept)`", fixed = TRUE)
+  expect_equal(advised_prior(got$said), list(intercept = normal(7.1, 1.5)))
+  typed <- told(galvi(y ~ 1, d, inverse.gaussian("log"), prior = advised_prior(got$said)))
+  expect_identical(typed$said, character())
+  expect_lt(abs(coef(typed$fit) - log(mean(d$y))), 1)
+  # counts that are all zero have a mean near zero, whatever the prior
+  expect_identical(told(galvi(y ~ 1, data.frame(y = numeric(20)), poisson()))$said, character())
+  # normal(0, 1) would be a prior of slopes
+  zi <- told(galvi(list(Days ~ Age + Sex, zi ~ 1), MASS::quine, zero_inflated(negbinomial())))$fit
+  expect_match(notes_of(zi, "prior")[[1L]]$text, "prior = list(zi = list(intercept = normal(0, 1.5)))", fixed = TRUE)
+})
+
 test_that("an estimate without its prior is that of a flat prior", {
   prior <- list(intercept = normal(0, Inf), wt = normal(1, 0.5), hp = normal(0, Inf))
   variance <- galvi_family("gaussian", variance = fixed(6))
@@ -105,8 +183,6 @@ test_that("groups of one row, and of one or two levels, are", {
   # counts are overdispersed by an effect for each row
   expect_silent(galvi(count ~ (1 | id), transform(InsectSprays, id = 1:72), poisson()))
 })
-
-notes_of <- function(fit, what) Filter(function(note) note$what == what, fit$notes)
 
 test_that("groups of one outcome each are said not to tell their standard deviation", {
   b <- transform(MASS::birthwt[1:80, ], row = seq_len(80), size = factor(cut(bwt, 3), ordered = TRUE))

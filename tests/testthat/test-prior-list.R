@@ -185,3 +185,23 @@ test_that("real objects of rstanarm are read or refused by name", {
     expect_match(said, "normal\\(|list\\(|student_t\\(")
   }
 })
+
+test_that("priors that messages name can be typed as they are", {
+  d <- transform(MASS::quine, z = as.numeric(Age))
+  advised <- function(expr) {
+    text <- conditionMessage(expect_error(expr))
+    str2lang(regmatches(text, regexpr("list\\(.*\\)(?=[:.])", text, perl = TRUE)))
+  }
+  expect_identical(
+    advised(galvi(Days ~ s(as.numeric(Lrn), bs = "re"), d, negbinomial())),
+    quote(list(`as.numeric(Lrn)` = normal(0, learn(1))))
+  )
+  expect_identical(
+    advised(galvi(Days ~ z + (1 | Sex), d, poisson(), prior = list(`(1 | Sex)` = normal(0, 1)))),
+    quote(list(`(1 | Sex)` = half_normal(1)))
+  )
+  expect_error(galvi(Days ~ log(z), d, poisson(), prior = list(`log(z)` = 2)), "write `log(z)` = normal(0, 2)", fixed = TRUE)
+  expect_error(galvi(Days ~ ridge(log(z), Sex), d, poisson()), "list(`log(z)` = normal(0, 1), Sex = normal(0, 1))",
+    fixed = TRUE
+  )
+})
