@@ -90,6 +90,9 @@ rule <- function(source) {
   )
 }
 
+# make starts with the objects that are first: with the longest to compile at the end, one core would wait.
+longest_first <- function(sources) union(file.path("build", c("solver.cpp", "prior.cpp", "fit.cpp")), sources)
+
 makevars <- function() {
   sources <- c("RcppExports.cpp", core_sources())
   paste0(
@@ -97,7 +100,7 @@ makevars <- function() {
     "PKG_LIBS = ", libraries,
     "# R's own flags ask for debug information, which would be 190 MB. To have it: GALVI_DEBUG = -g in ~/.R/Makevars.\n",
     "GALVI_DEBUG = -g0\n\n",
-    continued("OBJECTS", object(sources)), "\n",
+    continued("OBJECTS", object(longest_first(sources))), "\n",
     "all: $(SHLIB)\n\n",
     paste0(vapply(sources, rule, ""), collapse = "\n")
   )

@@ -54,6 +54,11 @@ report <- function(file, said, seconds) {
     found <- list(count = c(success = 0, failure = 0, error = 1, warning = 0, skip = 0),
                   told = data.frame(kind = "error", test = "", words = paste(words, collapse = "\n")))
   }
+  # Undefined behaviour that a sanitizer finds is told on stderr: beside the address sanitizer log_path is not heard.
+  if (!is.null(said$result) && any(grepl("runtime error: ", said$stderr))) {
+    found$count[["error"]] <- found$count[["error"]] + 1
+    found$told <- rbind(found$told, data.frame(kind = "error", test = "", words = said$stderr))
+  }
   n <- found$count
   cat(sprintf("%-32s %6d passed %4d failed %4d skipped %6.1f s\n", file, n[["success"]], n[["failure"]] + n[["error"]],
               n[["skip"]], seconds))

@@ -284,7 +284,7 @@ test_that("rows that repeat others have their expectations", {
     which <- match(do.call(paste, rows), do.call(paste, alone))
     for (part in parts) expect_equal(all[[part]], vapply(one, `[[`, 0, part)[which], ignore_attr = TRUE, tolerance = 1e-15)
     gradients <- vapply(one, function(x) as.numeric(x$gradient), numeric(length(example$hyper)))
-    sums <- rowSums(matrix(gradients, length(example$hyper))[, which, drop = FALSE])
+    sums <- rowSums(matrix(gradients, length(example$hyper), nrow(alone))[, which, drop = FALSE])
     expect_close(all$gradient, sums, 1e-12)
     checked <- checked + length(example$hyper)
   }
