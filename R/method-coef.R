@@ -199,7 +199,7 @@ confint.galvi <- function(object, parm, level = 0.95, ...) {
   if (identical(parm, "theta_")) {
     stop_galvi("argument", paste(
       "confint() is for fixed effects: as.data.frame(VarCorr(fit, level = 0.95)) has the limits of the random effects'",
-      "standard deviations and correlations, which lme4 has for parm = \"theta_\"."
+      "standard deviations and correlations, which lme4 has for `parm = \"theta_\"`."
     ))
   }
   chosen <- parm

@@ -30,7 +30,7 @@
 #'
 #' **Parameters.** `dpar` names a parameter of the family, whose linear predictor is `type = "link"`. With `type =
 #' "response"` it is the parameter itself: the inverse link, averaged over the posterior. In most families `"mu"` is
-#' E\[y\]. With excess zeros it is the mean of the part without them: E\[y\] of [zero_inflated()] is (1 - zi) mu, and
+#' E\[y\]. With excess zeros it is the mean of the part without them: E\[y\] of [zero_inflated()] is `(1 - zi) mu`, and
 #' `zi` and `hu` are the probabilities of an excess zero and of a zero. In truncated responses `mu` is of the distribution
 #' before it is cut. For times it is exp(eta), which [galvi_family()] explains for each family: the median of
 #' [lognormal()], of which brms has the logarithm as `mu`. For ordered classes it is the inverse link of eta. glmmTMB
