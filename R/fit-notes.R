@@ -199,7 +199,7 @@ default_notes <- function(fit, weight, narrow, moved) {
       "prior = normal(0, 1)."
     ), weight$coefficient[narrow | moved]))
   }
-  decided <- narrow & has_open_tail(fit, weight)
+  decided <- has_open_tail(fit, weight, narrow)
   narrow <- narrow & !decided
   moved <- moved & !decided
   c(
@@ -230,13 +230,15 @@ default_notes <- function(fit, weight, narrow, moved) {
   )
 }
 
-# Where a Gaussian is narrow and the posterior is not, has the mean of the response no bound on the side of the tail?
-has_open_tail <- function(fit, weight) {
+# Of the coefficients that are asked for: where a Gaussian is narrow and the posterior is not, has the mean of the response
+# no bound on the side of the tail?
+has_open_tail <- function(fit, weight, asked) {
   out <- logical(length(weight$coefficient))
-  at <- which(weight$narrow / weight$wide <= visible_width & predictor_of_name(fit, weight$coefficient) == 1L)
-  if (!length(at) || n_latents(predictors(fit)[[1L]]) > 1L || !fit$family$link %in% c("log", "softplus")) return(out)
+  at <- which(asked & weight$narrow / weight$wide <= visible_width & predictor_of_name(fit, weight$coefficient) == 1L)
+  if (!length(at) || n_latents(predictors(fit)[[1L]]) > 1L || !isTRUE(fit$family$link %in% c("log", "softplus"))) return(out)
   coefficients <- weight$coefficient[at]
-  centre <- vapply(fit$prior[coefficients], function(prior) prior$mean, 0)
+  # the priors of some are no normal ones, and have no mean
+  centre <- vapply(fit$prior[coefficients], function(prior) or_else(prior$mean, 0), 0)
   out[at] <- coefficients != "(Intercept)" | stats::coef(fit)[coefficients] > centre
   out
 }

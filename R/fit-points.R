@@ -299,7 +299,7 @@ average_points <- function(points, f, log = FALSE) {
     matrix(vapply(seq_len(NCOL(values)), function(j) {
       x <- as.numeric(if (is.matrix(values)) values[, j] else values)
       dim(x) <- c(length(at), length(own$weight))
-      # weights are of sum one but for rounding, and a probability of one has none
+      # weights are of sum one but for rounding, and no probability is above one
       if (!log) return(pmin(pmax(drop(x %*% own$weight), min(x, Inf, na.rm = TRUE)), max(x, -Inf, na.rm = TRUE)))
       top <- row_top(x)
       ifelse(is.finite(top), top + base::log(drop(exp(x - top) %*% own$weight)), top)

@@ -338,7 +338,7 @@ several_optima_advice <- function(fit) {
   weak <- unique(c(about("uncertainty"), about("prior")))
   paste("update(fit, start = fit) would end here again.", if (length(weak)) sprintf(
     "The data say little about %s. %s", quote_names(weak[1L]), prior_advice(fit, weak)
-  ) else "The others may be as plausible: compare fits with other priors, or with another `start`.")
+  ) else "The others may be as plausible: compare fits with other priors.")
 }
 
 # Unless the link is the identity, a linear predictor with a larger standard deviation predicts nearly perfectly.

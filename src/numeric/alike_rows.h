@@ -33,7 +33,7 @@ class AlikeRows {
       }
       if (slot.hash != hash) continue;
       read(slot.row, numbers, there_);
-      if (here_ == there_) return slot.row;
+      if (same(here_, there_)) return slot.row;
     }
   }
 
@@ -47,6 +47,10 @@ class AlikeRows {
   static void read(Index n, const Numbers& numbers, std::vector<double>& out) {
     out.clear();
     numbers(n, [&out](double x) { out.push_back(x + 0.0); });  // -0 is 0
+  }
+  // The same bits, of what is not a number too.
+  static bool same(const std::vector<double>& a, const std::vector<double>& b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
   }
   static std::uint64_t hash_of(const std::vector<double>& numbers) {
     std::uint64_t out = 0;

@@ -278,14 +278,15 @@ void CertainClasses::prepare(Index rows) {
 
 Matrix CertainClasses::operator()(const Matrix& eta) {
   Matrix out(eta.rows(), likelihood_.classes());
-  for (Index begin = 0; begin < eta.rows(); begin += PreparedRows::most) {
-    const Index count = std::min(PreparedRows::most, eta.rows() - begin);
+  const Index N = eta.rows(), blocks = (N + PreparedRows::most - 1) / PreparedRows::most;
+  for (Index block = 0, begin = 0, count = 0; block < blocks; ++block, begin += count) {
+    count = N * (block + 1) / blocks - begin;
     prepare(count);
     for (Index c = 0; c < out.cols(); ++c)
       likelihood_.careful_log_densities(classes_[c], eta.middleRows(begin, count),
                                         out.col(c).segment(begin, count).array());
   }
-  out = out.array().exp();
+  out = out.unaryExpr([](double x) { return std::exp(x); });  // Eigen's is never zero
   return out.array().colwise() / out.rowwise().sum().array();
 }
 

@@ -274,3 +274,14 @@ test_that("an estimate outside its own interval is said", {
   expect_length(notes_of(fit, "interval"), 0L)
   expect_null(galvi(y ~ 1 + (1 | g), transform(d, y = y + rep(0:1, 1000)), poisson())$notes)
 })
+
+test_that("priors without a mean do not stop the notes", {
+  d <- data.frame(
+    z = c(1.1, 0.6, 0.5, 3.2, 0.1, 0.4, 0.8, 1.3, 0.2, 2.4, 0.6), g = gl(2, 6)[-1],
+    x = c(-0.9, 0.2, 1.6, -1.1, -0.1, 0.4, 2.1, -1.2, 1.6, 2, 0)
+  )
+  for (prior in list(horseshoe(), double_exponential(0, 1), student_t(3, 0, 1))) {
+    fit <- suppressWarnings(galvi(z ~ x + g, d, inverse.gaussian("log"), prior = list(x = prior), verbose = FALSE))
+    expect_true(all(is.finite(coef(fit))))
+  }
+})

@@ -337,3 +337,13 @@ test_that("credible intervals of class probabilities are quantiles of their draw
   expect_equal(two[, 2, ], success, ignore_attr = TRUE)
   expect_equal(two[, 1, ], 1 - success[, c(1, 3, 2)], ignore_attr = TRUE)
 })
+
+test_that("classes that are impossible have the probability zero", {
+  d <- data.frame(y = factor(rep(1:3, 10), ordered = TRUE), x = rep(c(-1, 1, 2, 1, 3), 6))
+  for (family in list(cumulative(), acat(), sratio())) {
+    fit <- galvi(y ~ x, d, family, verbose = FALSE)
+    far <- posterior_epred.galvi(fit, newdata = data.frame(x = c(-1e6, 0, 1e6)), ndraws = 20, seed = 1)
+    expect_identical(range(far), c(0, 1))
+    expect_close(apply(far, 1:2, sum), matrix(1, 20, 3), 1e-12)
+  }
+})
