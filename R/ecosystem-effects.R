@@ -120,10 +120,13 @@ component_dpar <- function(fit, component, dpar) {
   known[[check_choice(component, names(known), "component")]][1L]
 }
 
-grid_data <- function(fit, dpar, data, params, ...) {
-  if ("mode" %in% ...names()) {
+# The words that emmeans and ggeffects have, for models of any kind, for the scale of the linear predictor.
+linear_modes <- c("link", "linear.predictor", "latent", "auto", "asymptotic")
+
+grid_data <- function(fit, dpar, data, params, mode = "link", ...) {
+  if (!identical(mode[1L] %in% linear_modes, TRUE)) {
     stop_galvi("argument", paste(
-      "emmeans() has no `mode` for fits of galvi(): it is on the scale of the linear predictor. For probabilities of",
+      "emmeans() of fits of galvi() is on the scale of the linear predictor: `mode` cannot be another. For probabilities of",
       "classes use marginaleffects::avg_predictions()."
     ))
   }

@@ -161,6 +161,7 @@ test_that("emmeans() takes what its functions take, and passes over what is for 
   given <- emmeans::emmeans(fit, pairwise ~ cyl, adjust = "none", level = 0.9, weights = "proportional", infer = TRUE)
   expect_s4_class(given$contrasts, "emmGrid")
   expect_equal(emmeans::emmeans(fit, ~cyl, lmer.df = "asymptotic"), emmeans::emmeans(fit, ~cyl))
+  expect_equal(table_of(emmeans::emmeans(fit, ~cyl, mode = "link")), table_of(emmeans::emmeans(fit, ~cyl)))  # ggeffects
 })
 
 test_that("offsets and weights enter as in glm()", {
