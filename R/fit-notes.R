@@ -512,6 +512,12 @@ limit_notes <- function(spec, fit) {
   vanished <- own$parameter %in% c("variance", "sd") | slopes & !correlation
   low <- own$estimate < sqrt(pmax(own$lower * own$upper, 0))
   vanished <- vanished & (is.na(low) | low)
+  owner <- which(vapply(predictor_specs(fit$design), function(specs) {
+    spec$label %in% vapply(specs, `[[`, "", "label")
+  }, NA))[1L]
+  of <- if (owner > 1L) predictor_names(fit)[owner]
+  name <- paste0(written_term(spec), if (length(of)) sprintf(" of `%s`", of))
+  advised <- function(prior) paste("prior =", if (length(of)) sprintf("list(%s = %s)", of, prior) else prior)
   notes <- NULL
   if (any(vanished)) {
     what <- if (slopes) {
@@ -523,14 +529,14 @@ limit_notes <- function(spec, fit) {
     } else "the variance is"
     notes <- new_note("singular", sprintf(paste(
       "%s: %s estimated as zero, a singular fit: these effects do not vary by more than chance. Leave them out, or give",
-      "a prior, as in prior = list(sd = half_normal(1))."
-    ), written_term(spec), what))
+      "a prior, as in %s."
+    ), name, what, advised("list(sd = half_normal(1))")))
   }
   if (any(correlation) && spec$structure != "us") {
     notes <- c(notes, new_note("singular", sprintf(paste(
       "%s: the correlation%s estimated at the limit of the structure (%s), a singular fit: the groups do not tell these",
       "effects apart. A simpler structure has fewer parameters."
-    ), written_term(spec), if (sum(correlation) > 1L) "s are" else " is",
+    ), name, if (sum(correlation) > 1L) "s are" else " is",
     paste(formatC(own$estimate[correlation], digits = 3L, format = "f"), collapse = ", "))))
   } else if (any(correlation)) {
     q <- length(spec$own_columns)
@@ -543,12 +549,12 @@ limit_notes <- function(spec, fit) {
       ifelse(own$estimate[correlation] < 0, "-1", "1")
     ), collapse = ", and ")
     notes <- c(notes, new_note("singular", sprintf(
-      "%s: %s, a singular fit: the %s. %s give a prior, as in prior = list(cor = lkj(2)).", written_term(spec), shown,
+      "%s: %s, a singular fit: the %s. %s give a prior, as in %s.", name, shown,
       if (term_can(spec, "residual")) "responses do not tell these residuals apart" else {
         "groups do not tell these effects apart"
       }, if (term_can(spec, "residual")) "Leave a response out, or" else sprintf(
         "Write (%s) for uncorrelated effects, or", deparse_one(call("||", spec$left, spec$right))
-      )
+      ), advised("list(cor = lkj(2))")
     )))
   }
   notes

@@ -285,3 +285,15 @@ test_that("priors without a mean do not stop the notes", {
     expect_true(all(is.finite(coef(fit))))
   }
 })
+
+test_that("singular fits of another predictor are said with its name, and the prior that is named can be typed", {
+  set.seed(1)
+  d <- data.frame(y = rpois(60, 1) * rbinom(60, 1, 0.7), g = gl(10, 6))
+  fit <- suppressWarnings(galvi(list(y ~ 1 + (1 | g), zi ~ 1 + (1 | g)), d, zero_inflated(poisson()), verbose = FALSE))
+  said <- vapply(notes_of(fit, "singular"), `[[`, "", "text")
+  expect_match(said[1L], "^\\(1 \\| g\\): .* prior = list\\(sd = half_normal\\(1\\)\\)\\.$")
+  expect_match(said[2L], "^\\(1 \\| g\\) of `zi`: .* prior = list\\(zi = list\\(sd = half_normal\\(1\\)\\)\\)\\.$")
+  prior <- list(sd = half_normal(1), zi = list(sd = half_normal(1)))
+  fit <- suppressWarnings(update(fit, prior = prior))
+  expect_length(notes_of(fit, "singular"), 0L)
+})
