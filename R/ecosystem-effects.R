@@ -65,7 +65,7 @@ grid_frame <- function(view, grid) {
   variables <- as.list(attr(terms, "variables"))[-1L]
   computed <- or_else(as.list(attr(terms, "predvars"))[-1L], variables)
   names <- vapply(variables, variable_name, "")
-  groups <- group_variables(view$design)
+  groups <- group_columns(view$design, variable_name)
   for (j in seq_along(variables)[-1L]) {
     used <- all.vars(computed[[j]])
     # others are constants, such as knots, unless they were columns of the data
@@ -75,17 +75,6 @@ grid_frame <- function(view, grid) {
     frame[[names[j]]] <- variable_value(names[j], computed[[j]], grid, terms)
   }
   matched_frame(view$design, frame)
-}
-
-# Variables of the frame that only random effects of groups use.
-group_variables <- function(design) {
-  specs <- all_specs(design)
-  grouped <- which_can(specs, "grouped")
-  by <- lapply(specs[!grouped], function(spec) if (!is.null(spec$by)) variable_name(spec$by))
-  fixed <- lapply(predictor_parts(design), function(part) {
-    if (!is.null(part$terms)) vapply(as.list(attr(part$terms, "variables"))[-1L], variable_name, "")
-  })
-  setdiff(input_names(specs[grouped]), c(input_names(specs[!grouped]), unlist(by), unlist(fixed)))
 }
 
 # Which predictor; what has several classes is not for these packages.
@@ -107,9 +96,6 @@ recover_data.galvi <- function(object, dpar = NULL, component = NULL, data = NUL
     grid_data(object, component_dpar(object, component, dpar), data, params, ...), galvi_error = conditionMessage
   )
 }
-
-# glmmTMB's words for linear predictors, and the parameters that have them here.
-tmb_components <- list(cond = "mu", zi = c("zi", "hu"), disp = c("sigma", "shape", "phi"))
 
 #' The parameter that `component`, as glmmTMB has it, stands for; without it `dpar`
 #' @noRd

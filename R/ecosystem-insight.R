@@ -22,13 +22,12 @@ get_data.galvi <- function(x, ...) {
   inputs <- unlist(lapply(all_specs(x$design), `[[`, "inputs"))
   combined <- Filter(function(input) !identical(written_input(input), input), inputs)
   columns <- intersect(vapply(combined, variable_name, ""), names(x$data))
-  if (length(columns)) {
-    x$data[columns] <- NULL
-    missing <- setdiff(unlist(lapply(combined, all.vars)), names(x$data))
-    own <- tryCatch(original_data(x, missing), galvi_error = function(e) NULL)
-    x$data[names(own)] <- own
-  }
-  utils::getS3method("get_data", "default", envir = asNamespace("insight"))(x, ...)
+  if (!length(columns)) return(NextMethod())
+  x$data[columns] <- NULL
+  missing <- setdiff(unlist(lapply(combined, all.vars)), names(x$data))
+  own <- tryCatch(original_data(x, missing), galvi_error = function(e) NULL)
+  x$data[names(own)] <- own
+  insight::get_data(x, ...)
 }
 
 # What the predictors of other parameters than the response's are called.
@@ -44,7 +43,8 @@ visible_formula <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
   specs <- specs[!which_can(specs, "grouped") & !which_can(specs, "intervals")]
   offsets <- if (of_response(view)) offset_calls(view)
-  extra <- c(lapply(specs, function(spec) as.call(c(as.name(spec$type), lapply(spec$inputs, written_input), spec$by))), offsets)
+  terms <- lapply(specs, function(spec) as.call(c(as.name(spec$type), lapply(spec$inputs, written_input), spec$by)))
+  extra <- c(terms, offsets)
   right <- Reduce(function(a, b) call("+", a, b), extra, shown_formula(view))
   stats::as.formula(call("~", right), environment(view$formula))
 }

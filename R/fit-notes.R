@@ -235,7 +235,8 @@ default_notes <- function(fit, weight, narrow, moved) {
 has_open_tail <- function(fit, weight, asked) {
   out <- logical(length(weight$coefficient))
   at <- which(asked & weight$narrow / weight$wide <= visible_width & predictor_of_name(fit, weight$coefficient) == 1L)
-  if (!length(at) || n_latents(predictors(fit)[[1L]]) > 1L || !isTRUE(fit$family$link %in% c("log", "softplus"))) return(out)
+  open <- n_latents(predictors(fit)[[1L]]) == 1L && isTRUE(fit$family$link %in% c("log", "softplus"))
+  if (!length(at) || !open) return(out)
   coefficients <- weight$coefficient[at]
   # the priors of some are no normal ones, and have no mean
   centre <- vapply(fit$prior[coefficients], function(prior) or_else(prior$mean, 0), 0)
@@ -245,12 +246,11 @@ has_open_tail <- function(fit, weight, asked) {
 
 # normal(0, 1), in the list of the predictor that the coefficients belong to. An intercept needs a prior of its own.
 narrower_prior <- function(fit, coefficients) {
-  owner <- predictor_of_name(fit, coefficients)
-  if (any(vapply(unique(owner), function(k) "(Intercept)" %in% columns_of_names(fit, coefficients, k)$column, NA))) {
+  owner <- unique(predictor_of_name(fit, coefficients))
+  if (any(vapply(owner, function(k) "(Intercept)" %in% columns_of_names(fit, coefficients, k)$column, NA))) {
     return(prior_to_type(fit, coefficients))
   }
   if (n_predictors(fit) == 1L) return("normal(0, 1)")
-  owner <- unique(predictor_of_name(fit, coefficients))
   if (length(owner) > 1L || owner == 1L) return("list(default = normal(0, 1))")
   sprintf("list(%s = list(default = normal(0, 1)))", predictor_names(fit)[owner])
 }

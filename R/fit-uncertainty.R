@@ -161,14 +161,14 @@ prior_advice <- function(fit, names) {
   )
 }
 
-#' The columns of the fixed effects that coefficients of a predictor belong to: list(k, view, column), column NA for
+#' The columns of the fixed effects that coefficients of predictor k belong to: list(view, column), column NA for
 #' those of other predictors
 #' @noRd
 columns_of_names <- function(fit, names, k) {
   view <- predictors(fit)[[k]]
   columns <- fixed_spec(view$design$specs)$columns
   all <- coefficient_rows(view, paste0(if (k > 1L) coefficient_prefix(predictor_names(fit)[k]), columns))
-  list(k = k, view = view, column = rep_len(columns, length(all))[match(names, all)])
+  list(view = view, column = rep_len(columns, length(all))[match(names, all)])
 }
 
 #' Which coefficients have a default or a flat prior?

@@ -229,17 +229,14 @@ aggregated <- function(fit, target, aggregate, data, type, options) {
   as_galvi_error(predict_totals(fit, target, groups, options))
 }
 
-# Types of glmmTMB and pscl, and the parameters that they predict.
-foreign_types <- list(
-  conditional = "mu", count = "mu", zprob = c("zi", "hu"), zlink = c("zi", "hu"), zero = c("zi", "hu"),
-  disp = c("sigma", "shape", "phi")
-)
+# Types of glmmTMB and pscl, and the components that they predict.
+foreign_types <- c(conditional = "cond", count = "cond", zprob = "zi", zlink = "zi", zero = "zi", disp = "disp")
 
 #' Stops at a type that other packages have, if the fit has its parameter
 #' @noRd
 check_foreign_type <- function(fit, type) {
-  if (!is.character(type) || length(type) != 1L) return(invisible())
-  parameter <- intersect(foreign_types[[type]], predictor_names(fit))
+  if (!is.character(type) || length(type) != 1L || !type %in% names(foreign_types)) return(invisible())
+  parameter <- intersect(tmb_components[[foreign_types[[type]]]], predictor_names(fit))
   if (!length(parameter)) return(invisible())
   stop_galvi("argument", sprintf(
     "predict() has no type \"%s\": use `dpar = \"%s\"` with `type = \"%s\"`.", type, parameter[1L],

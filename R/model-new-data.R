@@ -179,13 +179,13 @@ new_level_text <- function(design, name) {
   code_number(floor(max(0, numbers, na.rm = TRUE)) + 1)
 }
 
-# Variables that only random effects of groups use.
-group_columns <- function(design) {
+# Columns of the data, or by `read` = variable_name variables of the frame, that only random effects of groups use.
+group_columns <- function(design, read = all.vars) {
   specs <- all_specs(design)
   grouped <- which_can(specs, "grouped")
-  used <- function(specs) unlist(lapply(specs, function(spec) lapply(c(spec$inputs, list(spec$by)), all.vars)))
+  used <- function(specs) unlist(lapply(specs, function(spec) lapply(c(spec$inputs, spec$by), read)))
   fixed <- unlist(lapply(predictor_parts(design), function(part) {
-    if (!is.null(part$terms)) all.vars(attr(part$terms, "variables"))
+    lapply(as.list(attr(part$terms, "variables"))[-1L], read)
   }))
   setdiff(used(specs[grouped]), c(used(specs[!grouped]), fixed))
 }

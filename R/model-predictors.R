@@ -170,6 +170,9 @@ predictor_of_name <- function(fit, names, prefix = coefficient_prefix) {
 # Does a view show the predictor of the response?
 of_response <- function(view) is.null(view$parameter) || view$parameter == "mu"
 
+# glmmTMB's words for linear predictors, and the parameters that have them here.
+tmb_components <- list(cond = "mu", zi = c("zi", "hu"), disp = c("sigma", "shape", "phi"))
+
 #' The position of the predictor that `dpar` names; NULL if it is not given, which means the response
 #' @noRd
 check_dpar <- function(fit, dpar) {
