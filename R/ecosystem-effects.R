@@ -112,8 +112,8 @@ linear_modes <- c("link", "linear.predictor", "latent", "auto", "asymptotic")
 grid_data <- function(fit, dpar, data, params, mode = "link", ...) {
   if (!identical(mode[1L] %in% linear_modes, TRUE)) {
     stop_galvi("argument", paste(
-      "emmeans() of fits of galvi() is on the scale of the linear predictor: `mode` cannot be another. For probabilities of",
-      "classes use marginaleffects::avg_predictions()."
+      "emmeans() of a fit of galvi() is on the scale of the linear predictor and has no other `mode`. For probabilities",
+      "of classes use marginaleffects::avg_predictions()."
     ))
   }
   if (inherits(fit, "galvi_cox")) fit <- rows_view(fit)

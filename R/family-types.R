@@ -382,13 +382,14 @@ predicted_likelihoods <- function(family) {
 }
 
 # Facts of links. same_units: is eta in units of the response? rates: does an offset multiply the mean? odds: is eta
-# the logarithm of odds? hazards: of a cumulative hazard? scale: that of the predictor, unless the family states its
-# own; by default it is around 0 with spread 1. functions: linkfun, linkinv and mu.eta of a link that base R lacks.
+# the logarithm of odds? hazards: of a cumulative hazard? positive: is the mean above 0 and without an upper end? scale:
+# that of the predictor, unless the family states its own; by default it is around 0 with spread 1. functions: linkfun,
+# linkinv and mu.eta of a link that base R lacks.
 # `threshold_variance`: of T where P(success | eta) = P(T < eta). of_logs(log_mean, log_rest): the link of a mean from
 # log(mean) and log(1 - mean), which keep their digits where the mean overflows or is close to 0 or 1.
 link_types <- list(
   identity = list(same_units = TRUE, scale = units_scale),
-  log = list(rates = TRUE, scale = rate_scale, of_logs = function(log_mean) log_mean),
+  log = list(rates = TRUE, positive = TRUE, scale = rate_scale, of_logs = function(log_mean) log_mean),
   logit = list(
     odds = TRUE, threshold_variance = pi^2 / 3, of_logs = function(log_mean, log_rest) log_mean - log_rest
   ),
@@ -398,7 +399,7 @@ link_types <- list(
   }),
   # not rates: an offset adds to eta, and so to large means; it does not multiply them
   softplus = list(
-    scale = softplus_scale,
+    positive = TRUE, scale = softplus_scale,
     functions = list(
       linkfun = function(mu) inverse_softplus(log(mu)), linkinv = function(eta) pmax(eta, 0) + log1p(exp(-abs(eta))),
       mu.eta = function(eta) stats::plogis(eta)

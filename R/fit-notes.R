@@ -206,7 +206,7 @@ default_notes <- function(fit, weight, narrow, moved) {
     if (any(decided)) {
       new_note("prior", sprintf(paste(
         "The default prior decides what is found about %s: the data do not exclude values far from it, and the posterior",
-        "standard deviation is %.0f %% of the prior's. Predictions depend on this prior as much. Give a prior that says how",
+        "standard deviation is %.0f %% of the prior's. Predictions depend on this prior too. Give a prior that says how",
         "large effects may be, such as prior = %s."
       ), quote_names(weight$coefficient[decided]), 100 * max(weight$narrow[decided]),
       prior_to_type(fit, weight$coefficient[decided])), weight$coefficient[decided], said = "warning")
@@ -235,7 +235,7 @@ default_notes <- function(fit, weight, narrow, moved) {
 has_open_tail <- function(fit, weight, asked) {
   out <- logical(length(weight$coefficient))
   at <- which(asked & weight$narrow / weight$wide <= visible_width & predictor_of_name(fit, weight$coefficient) == 1L)
-  open <- n_latents(predictors(fit)[[1L]]) == 1L && isTRUE(fit$family$link %in% c("log", "softplus"))
+  open <- n_latents(predictors(fit)[[1L]]) == 1L && link_has(fit$family, "positive")
   if (!length(at) || !open) return(out)
   coefficients <- weight$coefficient[at]
   # the priors of some are no normal ones, and have no mean
