@@ -19,6 +19,15 @@ void log1p_exp_each(ArrayRef x) {
   has_avx2() ? avx2::log1p_exp_each(x.size(), x.data()) : portable::log1p_exp_each(x);
 }
 
+void log_one_minus_exp_each(ArrayRef x) {
+  constexpr double small = 0.01;  // log((1 - exp(-x)) / x) by its series, whose next term is x^6 / 181440
+  Eigen::ArrayXd probability = -x;
+  exp_each(probability);
+  probability = (x < small).select(x, 1.0 - probability);
+  log_each(probability);
+  x = (x < small).select(probability + x * (x * (1.0 / 24.0 - x * x / 2880.0) - 0.5), probability);
+}
+
 void log_normal_cdf_each(ArrayRef x) {
   has_avx2() ? avx2::log_normal_cdf_each(x.size(), x.data()) : portable::log_normal_cdf_each(x);
 }

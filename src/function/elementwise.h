@@ -13,6 +13,8 @@ void log_each(ArrayRef x);
 void log1p_each(ArrayRef x);
 /// x <- log(1 + exp(-|x|)): log sigmoid(x) = min(x, 0) - this.
 void log1p_exp_each(ArrayRef x);
+/// x <- log(1 - exp(-x)), x >= 0
+void log_one_minus_exp_each(ArrayRef x);
 /// x <- log Phi(x)
 void log_normal_cdf_each(ArrayRef x);
 /// out <- log Gamma(y + a) / Gamma(a), a = exp(log_a), for whole numbers y >= 0. Not a number where a overflows.

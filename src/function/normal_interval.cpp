@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "function/elementwise.h"
 #include "function/legendre.h"
 #include "function/normal.h"
 
@@ -123,6 +125,20 @@ void log_normal_share_derivatives(double a, double b, double eta, double out[5])
   log_normal_cdf_derivatives(b - eta, out);
   out[1] = -out[1];
   out[3] = -out[3];
+}
+
+// log Phi(b) + log(1 - exp(d)), d = log Phi(a) - log Phi(b), of the interval or its mirror image on the left.
+void log_normal_share_each(const ConstArrayRef& a, const ConstArrayRef& b, ArrayRef out) {
+  constexpr double narrow = 1e-3;
+  const auto left = a + b <= 0.0;
+  Eigen::ArrayXd low = left.select(a, -b);
+  out = left.select(b, -a);
+  log_normal_cdf_each(low);
+  log_normal_cdf_each(out);
+  low = out - low;
+  low = (low > narrow).select(low, std::numeric_limits<double>::quiet_NaN());
+  log_one_minus_exp_each(low);
+  out += low;
 }
 
 }  // namespace galvi

@@ -1,6 +1,8 @@
 // The probability of an interval under a normal distribution with a moving mean.
 #pragma once
 
+#include "numeric/types.h"
+
 namespace galvi {
 
 /// d^k log [Phi(b - eta) - Phi(a - eta)] / d eta^k, k = 0..4, for a < b, right for intervals far out in
@@ -10,5 +12,8 @@ void log_normal_interval_derivatives(double a, double b, double eta, double out[
 double log_normal_interval(double a, double b, double eta);
 /// The same derivatives where ends may be infinite, not both.
 void log_normal_share_derivatives(double a, double b, double eta, double out[5]);
+/// out <- log [Phi(b) - Phi(a)], -infinity <= a < b <= infinity; not a number where digits are lost, as in narrow
+/// intervals.
+void log_normal_share_each(const ConstArrayRef& a, const ConstArrayRef& b, ArrayRef out);
 
 }  // namespace galvi

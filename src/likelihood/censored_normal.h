@@ -37,23 +37,54 @@ class CensoredNormal : public Base {
     double chain = 1.0;
     for (int k = 1; k < 5; ++k) out[k] *= chain /= sd_;
   }
-  // Rows that are neither censored nor truncated. constants: s(y), log s'(y) - log(2 pi) / 2; not a number in other rows
+  // constants: s of the response or of its one bound; log s'(y) - log(2 pi) / 2, not a number in censored rows; with one
+  // bound its side, 1 where the response is above it, -1 below. And if some rows are truncated or in an interval: how far
+  // s(upper) is from s(y), 0 where there is no interval; how far s(y) is from s(entry).
   PreparedRows prepare(Data data) const override {
     PreparedRows out{std::move(data)};
-    out.constants.resize(out.size(), 2);
+    bool simple = true;
+    out.constants.resize(out.size(), 5);
     for (Index n = 0; n < out.size(); ++n) {
       const Datum datum = out.data[n];
-      out.constants(n, 0) = scaled(datum.y);
-      out.constants(n, 1) =
-          plain(datum) ? log_slope(datum.y) - log_sqrt_2pi : std::numeric_limits<double>::quiet_NaN();
+      const double low = scaled(datum.y), high = datum.censored() ? scaled(datum.upper) : low;
+      const bool above = high == infinity, below = low == -infinity, within = low < high && !above && !below;
+      simple = simple && !within && !truncated(datum);
+      out.constants.row(n) << (below ? high : low),
+          datum.censored() ? std::numeric_limits<double>::quiet_NaN() : log_slope(datum.y) - log_sqrt_2pi,
+          static_cast<double>(above) - static_cast<double>(below), within ? high - low : 0.0,
+          truncated(datum) ? low - scaled(datum.entry) : infinity;
     }
+    if (simple) out.constants.conservativeResize(out.size(), 3);
     return out;
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
-    out = rows.constants.col(1).array() - std::log(sd_) -
-          0.5 / (sd_ * sd_) * (rows.constants.col(0) - eta.col(0)).array().square();
-    for (Index n = 0; n < rows.size(); ++n)
-      if (std::isnan(rows.constants(n, 1))) out[n] = Row(*this, rows.data[n], eta(n, 0), sd_).log_density();
+    const double precision = 1.0 / sd_;
+    with_standardised(rows, (eta.col(0) - rows.constants.col(0)).array() * precision, precision, std::log(sd_), out);
+  }
+  /// out <- log p where z = (eta - s) / sd, s of prepare(); not a number where digits are lost.
+  template <class Sd>
+  static void with_standardised(const PreparedRows& rows, const RowArray& z, const Sd& precision, const Sd& log_sd,
+                                ArrayRef out) {
+    constexpr double far = -20.0;
+    const auto column = [&rows](Index j) { return rows.constants.col(j).array(); };
+    out = column(1) - log_sd - 0.5 * z.square();
+    const auto bounded = column(2) != 0.0;
+    if (bounded.any()) {
+      RowArray share = z * column(2);
+      log_normal_cdf_each(share);
+      out = bounded.select(share, out);
+    }
+    if (rows.constants.cols() == 3) return;
+    const RowArray width = precision * column(3);
+    if ((width > 0.0).any()) {
+      RowArray share(rows.size());
+      log_normal_share_each(-z, width - z, share);
+      out = (width > 0.0).select(share, out);
+    }
+    RowArray entry = z + precision * column(4);
+    entry = (entry > far).select(entry, std::numeric_limits<double>::quiet_NaN());
+    log_normal_cdf_each(entry);
+    out -= entry;
   }
   // Zeros of Phi and of an interval's probability: see CumulativeProbit.
   Smoothness smoothness() const override { return {nearest_zero * sd_, 0.0}; }

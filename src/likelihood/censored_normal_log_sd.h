@@ -54,15 +54,8 @@ class CensoredNormalLogSd : public LogParameter<Base> {
     const RowArray log_sd = eta.col(1).array().max(-700.0).min(700.0);
     RowArray precision = -log_sd;
     exp_each(precision);
-    out = rows.constants.col(1).array() - log_sd -
-          0.5 * ((rows.constants.col(0) - eta.col(0)).array() * precision).square();
-    for (Index n = 0; n < rows.size(); ++n) {
-      if (!std::isnan(rows.constants(n, 1))) continue;
-      Base own = this->prototype_;
-      own.set(std::exp(log_sd[n]));
-      const double at = eta(n, 0);
-      out[n] = own.log_density(rows.data[n], &at);
-    }
+    const RowArray z = (eta.col(0) - rows.constants.col(0)).array() * precision;
+    Base::with_standardised(rows, z, precision, log_sd, out);
   }
   // The zeros of Phi, and of an interval's probability, lie within an angle of 45 degrees: those of functions of
   // exp(-eta_2) at a distance of pi / 4.

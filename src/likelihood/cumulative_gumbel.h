@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "function/elementwise.h"
 #include "likelihood/ordered.h"
 
 namespace galvi {
@@ -24,6 +25,16 @@ class CumulativeGumbel final : public CumulativeResponse<Composed> {
     if (cell.has_near) sum.add_exponential(0, 1.0, sign, -cell.near);
     if (!cell.has_far) return;
     sum.add(0, 1.0, -sign, cell.has_near ? cell.far + std::log(-std::expm1(cell.near - cell.far)) : cell.far);
+  }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    auto at = this->intervals(rows, eta);
+    RowArray near = sign > 0 ? at.below : RowArray(-at.above), rise = sign > 0 ? at.above : RowArray(-at.below);
+    log_one_minus_exp_each(at.width);
+    rise += at.width;
+    exp_each(rise);
+    log_one_minus_exp_each(rise);
+    exp_each(near);
+    out = rise - near;
   }
   Smoothness smoothness() const override { return F_.smoothness(); }
   // With s = log(exp(b) - exp(a)):  ds / db = 1 / (1 - exp(a - b)),  ds / da = 1 - ds / db

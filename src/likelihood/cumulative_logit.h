@@ -27,18 +27,14 @@ class CumulativeLogit final : public CumulativeResponse<Composed> {
     if (!first) sum.add(0, 1.0, scale, -thresholds_.below(datum));
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
-    RowArray below(rows.size()), above(rows.size());  // x - a and b - x
-    for (Index n = 0; n < rows.size(); ++n) {
-      const Datum datum{rows.data.y[n], 1.0};
-      const double x = thresholds_.scale() * eta(n, 0);
-      below[n] = x - thresholds_.below(datum);
-      above[n] = thresholds_.above(datum) - x;
-      out[n] = log_widths_[static_cast<std::size_t>(thresholds_.class_of(datum))];
-    }
-    out += below.min(0.0) + above.min(0.0);
-    log1p_exp_each(below);
-    log1p_exp_each(above);
-    out -= below + above;
+    log_densities(intervals(rows, eta), out);
+  }
+  static void log_densities(Intervals at, ArrayRef out) {
+    log_one_minus_exp_each(at.width);
+    out = at.width + (-at.below).min(0.0) + at.above.min(0.0);
+    log1p_exp_each(at.below);
+    log1p_exp_each(at.above);
+    out -= at.below + at.above;
   }
   void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
                                 VectorRef gradient) const override {

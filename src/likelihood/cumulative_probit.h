@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "function/elementwise.h"
 #include "function/normal.h"
 #include "function/normal_interval.h"
 #include "likelihood/ordered.h"
@@ -22,29 +20,11 @@ class CumulativeProbit final : public CumulativeResponse<Likelihood> {
   double log_density(const Datum& datum, const double* eta) const override {
     return log_probability(datum, *eta, 1.0);
   }
-  // log [Phi(b) - Phi(a)] = log Phi(b) + log(1 - exp(d)), d = log Phi(a) - log Phi(b), of the interval or its mirror
-  // image on the left. Narrow ones are left to log_density().
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
-    constexpr double narrow = 1e-3;
-    RowArray low(rows.size()), high(rows.size());
-    for (Index n = 0; n < rows.size(); ++n) {
-      const Datum datum{rows.data.y[n], 1.0};
-      const double x = thresholds_.scale() * eta(n, 0);
-      const double a = thresholds_.below(datum) - x, b = thresholds_.above(datum) - x;
-      const bool left = a + b <= 0.0;
-      low[n] = left ? a : -b;
-      high[n] = left ? b : -a;
-    }
-    log_normal_cdf_each(low);
-    log_normal_cdf_each(high);
-    RowArray rest = low - high;
-    for (double& d : rest)
-      if (!(d < -narrow)) d = std::numeric_limits<double>::quiet_NaN();
-    exp_each(rest);
-    rest = 1.0 - rest;
-    log_each(rest);
-    out = high + rest;
+    log_densities(intervals(rows, eta), out);
   }
+  // Narrow intervals are left to log_density().
+  static void log_densities(const Intervals& at, ArrayRef out) { log_normal_share_each(at.below, at.above, out); }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double scale = thresholds_.scale();
     log_normal_share_derivatives(thresholds_.below(datum), thresholds_.above(datum), scale * eta, out);

@@ -36,30 +36,44 @@ class Loglogistic final : public LogScale<Composed> {
       sum.add(0, weight, sign * shape_, -sign * shape_ * std::log(time));
     });
   }
-  // Rows that are observed, or censored from some time on.
-  // constants: log y, 1 or 0 where censored; not a number in other rows
+  // constants: log y, or that of the interval's end where y = 0; 1 or 0 where censored. And if some rows are truncated or
+  // in an interval: 1 where y = 0, else 0; log(upper / y); log(y / entry). What a row has not is infinite.
   PreparedRows prepare(Data data) const override {
     PreparedRows out{std::move(data)};
-    out.constants.resize(out.size(), 2);
+    bool simple = true;
+    out.constants.resize(out.size(), 5);
     for (Index n = 0; n < out.size(); ++n) {
       const Datum datum = out.data[n];
-      const bool simple = datum.y > 0.0 && !(datum.entry > 0.0) && (!datum.censored() || datum.upper == infinity);
-      out.constants(n, 0) = simple ? std::log(datum.y) : std::numeric_limits<double>::quiet_NaN();
-      out.constants(n, 1) = datum.censored() ? 0.0 : 1.0;
+      const bool early = !(datum.y > 0.0), within = in_interval(datum), truncated = datum.entry > 0.0;
+      simple = simple && !early && !within && !truncated;
+      out.constants.row(n) << std::log(early ? datum.upper : datum.y), datum.censored() ? 0.0 : 1.0, early ? 1.0 : 0.0,
+          within ? log_ratio(datum) : infinity, truncated ? std::log(datum.y / datum.entry) : infinity;
     }
+    if (simple) out.constants.conservativeResize(out.size(), 2);
     return out;
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     const RowArray x = shape_ * (eta.col(0) - rows.constants.col(0)).array();
-    with_arguments(rows, x, std::log(shape_), out);
+    with_arguments(rows, x, shape_, std::log(shape_), out);
   }
-  /// out <- log p, x = shape (eta - log y): f(x) + f(-x) + log shape - log y, or f(x) of a censored row.
-  template <class Log>
-  static void with_arguments(const PreparedRows& rows, const RowArray& x, const Log& log_shape, ArrayRef out) {
+  /// out <- log p, x = shape (eta - log y): f(x) + f(-x) + log shape - log y, or f(x) of a censored row, and what
+  /// intervals and truncation add.
+  template <class Shape>
+  static void with_arguments(const PreparedRows& rows, const RowArray& x, const Shape& shape, const Shape& log_shape,
+                             ArrayRef out) {
+    const auto column = [&rows](Index j) { return rows.constants.col(j).array(); };
     RowArray l = x;
     log1p_exp_each(l);
-    out = x.min(0.0) - l +
-          rows.constants.col(1).array() * (log_shape - rows.constants.col(0).array() - x.max(0.0) - l);
+    out = x.min(0.0) - l + column(1) * (log_shape - column(0) - x.max(0.0) - l);
+    if (rows.constants.cols() == 2) return;
+    out -= column(2) * x;  // f(-x) = f(x) - x
+    RowArray gap = shape * column(3), entry = x + shape * column(4);
+    RowArray end = gap - x;
+    out += end.min(0.0) - entry.min(0.0);
+    log1p_exp_each(end);
+    log1p_exp_each(entry);
+    log_one_minus_exp_each(gap);
+    out += gap - end + entry;
   }
   void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
                                 VectorRef gradient) const override {

@@ -16,10 +16,10 @@ class LoglogisticLogShape final : public LogParameter<Loglogistic> {
   PreparedRows prepare(Data data) const override { return prototype_.prepare(std::move(data)); }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     const RowArray log_shape = eta.col(1).array().max(-700.0).min(700.0);
-    RowArray x = log_shape;
-    exp_each(x);
-    x *= (eta.col(0) - rows.constants.col(0)).array();
-    Loglogistic::with_arguments(rows, x, log_shape, out);
+    RowArray shape = log_shape;
+    exp_each(shape);
+    const RowArray x = shape * (eta.col(0) - rows.constants.col(0)).array();
+    Loglogistic::with_arguments(rows, x, shape, log_shape, out);
   }
   double last_of(const Datum&, double, double) const override { return 0.0; }
   // E[y | eta] is infinite wherever the shape is 1 or less.

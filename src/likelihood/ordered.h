@@ -92,6 +92,28 @@ class CumulativeResponse : public OrderedResponse<Base> {
       : OrderedResponse<Base>(std::move(thresholds), arguments...), F_(F) {}
 
   bool log_concave() const override { return F_.log_concave(); }
+  /// Rows as intervals of thresholds less x: their ends, and their widths, which the ends do not tell where x is large.
+  struct Intervals {
+    RowArray below, above, width;
+    void multiply(const RowArray& scale) {
+      below *= scale;
+      above *= scale;
+      width *= scale;
+    }
+  };
+  Intervals intervals(const PreparedRows& rows, const ConstMatrixRef& eta) const {
+    const Index N = rows.size();
+    Intervals out{RowArray(N), RowArray(N), RowArray(N)};
+    for (Index n = 0; n < N; ++n) {
+      const Datum datum{rows.data.y[n], 1.0};
+      const double x = this->thresholds_.scale() * eta(n, 0), a = this->thresholds_.below(datum),
+                   b = this->thresholds_.above(datum);
+      out.below[n] = a - x;
+      out.above[n] = b - x;
+      out.width[n] = b - a;
+    }
+    return out;
+  }
   // The threshold above y less a variable with distribution function F.
   std::optional<Crossing> crossing(const Datum&) const override {
     return log_concave() ? std::optional<Crossing>(Crossing{}) : std::nullopt;

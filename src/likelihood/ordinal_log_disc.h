@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "function/elementwise.h"
 #include "likelihood/adjacent_category.h"
 #include "likelihood/cumulative_logit.h"
 #include "likelihood/cumulative_probit.h"
@@ -39,17 +41,30 @@ class OrdinalLogDisc : public PredictedParameter {
   Index classes() const override { return prototype_.classes(); }
 
  protected:
+  static constexpr double furthest = 300.0;  // of eta_2: products of further scales would overflow
   Smoothness smoothness_;
+  Base prototype_;
 
  private:
-  // Products of further scales would overflow.
   std::unique_ptr<Base> scaled(double last) const {
-    constexpr double furthest = 300.0;
     auto out = std::make_unique<Base>(prototype_);
     out->multiply(std::exp(std::clamp(last, -furthest, furthest)));
     return out;
   }
-  Base prototype_;
+};
+
+/// The same for a Base with log_densities() of intervals.
+template <class Base>
+class CumulativeLogDisc : public OrdinalLogDisc<Base> {
+ public:
+  using OrdinalLogDisc<Base>::OrdinalLogDisc;
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    RowArray scale = eta.col(1).array().max(-this->furthest).min(this->furthest);
+    exp_each(scale);
+    auto at = this->prototype_.intervals(rows, eta);
+    at.multiply(scale);
+    Base::log_densities(std::move(at), out);
+  }
 };
 
 // Where functions of s = eta_2 have singularities: those of log sigmoid(exp(s) t), t real, at a distance of pi / 2.
@@ -57,16 +72,16 @@ constexpr Smoothness logistic_in_log_scale{1.4, 1.0};
 // The zeros of Phi, and of an interval's probability, lie within an angle of 45 degrees.
 constexpr Smoothness normal_in_log_scale{0.75, 2.0};
 
-class CumulativeLogitLogDisc final : public OrdinalLogDisc<CumulativeLogit> {
+class CumulativeLogitLogDisc final : public CumulativeLogDisc<CumulativeLogit> {
  public:
   explicit CumulativeLogitLogDisc(const LikelihoodSpec& spec)
-      : OrdinalLogDisc<CumulativeLogit>(logistic_in_log_scale, spec) {}
+      : CumulativeLogDisc<CumulativeLogit>(logistic_in_log_scale, spec) {}
 };
 
-class CumulativeProbitLogDisc final : public OrdinalLogDisc<CumulativeProbit> {
+class CumulativeProbitLogDisc final : public CumulativeLogDisc<CumulativeProbit> {
  public:
   explicit CumulativeProbitLogDisc(const LikelihoodSpec& spec)
-      : OrdinalLogDisc<CumulativeProbit>(normal_in_log_scale, spec) {}
+      : CumulativeLogDisc<CumulativeProbit>(normal_in_log_scale, spec) {}
 };
 
 class SequentialLogitLogDisc final : public OrdinalLogDisc<Sequential> {

@@ -1,6 +1,7 @@
 // Times with a hazard that is a power of time, which may be censored and truncated; the exponential too.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -47,19 +48,23 @@ class Weibull final : public LogScale<Composed> {
   }
   double log_reference() const { return log_unit_; }
 
-  // Rows that are observed, or censored from some time on.
-  // constants: log(y / unit), 1 or 0 where censored, log y; not a number in other rows
+  // constants: log(y / unit), or that of the interval's end where y = 0; 1 or 0 where censored; log y where it is 1. And
+  // if some rows are truncated or in an interval: log(y / entry), 0 where y = 0; how much further log(upper / unit) is;
+  // log(upper / y). What a row has not is infinite.
   PreparedRows prepare(Data data) const override {
     PreparedRows out{std::move(data)};
-    out.constants.resize(out.size(), 3);
+    bool simple = true;
+    out.constants.resize(out.size(), 6);
     for (Index n = 0; n < out.size(); ++n) {
       const Datum datum = out.data[n];
-      out.constants(n, 0) = log_time(datum.y);
-      out.constants(n, 1) = datum.censored() ? 0.0 : 1.0;
-      out.constants(n, 2) = std::log(datum.y);
-      if (in_interval(datum) || truncated(datum) || !(datum.y > 0.0))
-        out.constants(n, 0) = std::numeric_limits<double>::quiet_NaN();
+      const bool early = !(datum.y > 0.0), within = in_interval(datum);
+      simple = simple && !early && !within && !truncated(datum);
+      const double ratio = within ? log_ratio(datum) : infinity;
+      out.constants.row(n) << log_time(early && within ? datum.upper : datum.y), datum.censored() ? 0.0 : 1.0,
+          datum.censored() ? 0.0 : std::log(datum.y),
+          early ? 0.0 : std::log(datum.y / std::max(datum.entry, 0.0)), early && within ? 0.0 : ratio, ratio;
     }
+    if (simple) out.constants.conservativeResize(out.size(), 3);
     return out;
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
@@ -69,14 +74,29 @@ class Weibull final : public LogScale<Composed> {
       x = shape_ * log_time + eta.col(0).array();
     else
       x = shape_ * (log_time - eta.col(0).array());
-    with_log_hazards(rows, x, std::log(shape_), out);
+    with_log_hazards(rows, x, shape_, std::log(shape_), out);
   }
-  /// out <- log p where x is the log cumulative hazard.
-  template <class Log>
-  static void with_log_hazards(const PreparedRows& rows, const RowArray& x, const Log& log_shape, ArrayRef out) {
+  /// out <- log p where x is the log cumulative hazard, at the time of prepare().
+  template <class Shape>
+  static void with_log_hazards(const PreparedRows& rows, const RowArray& x, const Shape& shape, const Shape& log_shape,
+                               ArrayRef out) {
+    const auto column = [&rows](Index j) { return rows.constants.col(j).array(); };
+    const bool simple = rows.constants.cols() == 3;
     RowArray hazard = x;
+    if (!simple) {
+      RowArray since = shape * column(3);
+      log_one_minus_exp_each(since);
+      hazard += since;
+    }
     exp_each(hazard);
-    out = rows.constants.col(1).array() * (x - rows.constants.col(2).array() + log_shape) - hazard;
+    out = column(1) * (x - column(2) + log_shape) - hazard;
+    if (simple) return;
+    RowArray rise = shape * column(5);
+    log_one_minus_exp_each(rise);
+    rise += x + shape * column(4);
+    exp_each(rise);
+    log_one_minus_exp_each(rise);
+    out += rise;
   }
 
   void compose(const Datum& datum, Composition& sum) const override {

@@ -34,10 +34,10 @@ class WeibullLogShape final : public LogParameter<Weibull> {
   PreparedRows prepare(Data data) const override { return prototype_.prepare(std::move(data)); }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     const RowArray log_shape = eta.col(1).array().max(-700.0).min(700.0);
-    RowArray x = log_shape;
-    exp_each(x);
-    x = x * rows.constants.col(0).array() + eta.col(0).array();
-    Weibull::with_log_hazards(rows, x, log_shape, out);
+    RowArray shape = log_shape;
+    exp_each(shape);
+    const RowArray x = shape * rows.constants.col(0).array() + eta.col(0).array();
+    Weibull::with_log_hazards(rows, x, shape, log_shape, out);
   }
   double last_of(const Datum&, double, double) const override { return 0.0; }
   // E[y | eta] = unit exp(-eta_1 / k) Gamma(1 + 1 / k)

@@ -98,8 +98,11 @@ test_that("censored and truncated rows", {
   censoring <- cbind(y = ifelse(kind == 3, 0, low), upper = low, entry = -Inf)
   censoring[kind == 2, "upper"] <- Inf
   censoring[kind == 4, "upper"] <- 1.7 * low[kind == 4]
-  censoring[kind >= 5, "entry"] <- 0.3 * low[kind >= 5]
+  censoring[kind >= 5, "entry"] <- c(0.3, 0.99) * low[kind >= 5]
   censoring[kind == 6, "upper"] <- Inf
+  thin <- which(kind == 4)[1:3]
+  censoring[thin, "upper"] <- (1 + c(1e-2, 1e-5, 1e-9)) * low[thin]
+  censoring[which(kind == 6)[1:2], "upper"] <- 2 * low[which(kind == 6)[1:2]]  # truncated and in an interval
   for (type in c("exponential", "weibull", "weibull_ph", "weibull_ph_log_shape", "loglogistic", "loglogistic_log_shape",
                  "lognormal", "lognormal_log_sigma", "censored_gaussian", "censored_gaussian_log_sd")) {
     range <- censoring
@@ -108,6 +111,9 @@ test_that("censored and truncated rows", {
                  size = rep(1, n))
     eta <- eta_of(type, rnorm(n * latents_of(type)))
     expect_same_sums(rows, eta, type, censoring = unname(range))
+    plain <- setdiff(seq_len(n), thin)
+    some <- modifyList(rows, list(y = rows$y[plain], size = rows$size[plain]))
+    expect_same_sums(some, eta[plain, , drop = FALSE], type, censoring = unname(range[plain, ]), at_once = TRUE)
     expect_same_sums(rows, 40 * eta, paste(type, "extreme"), censoring = unname(range))
   }
 })
@@ -128,6 +134,9 @@ test_that("functions of every element are right to the last digits, with wide re
       close(probe_elementwise("log", abs(at), numeric(), portable), log(abs(at)), 1e-15)
       close(probe_elementwise("log1p", abs(at), numeric(), portable), log1p(abs(at)), 1e-15)
       close(probe_elementwise("log1p_exp", at, numeric(), portable), log1p(exp(-abs(at))), 1e-15)
+      exact <- ifelse(abs(at) > log(2), log1p(-exp(-abs(at))), log(-expm1(-abs(at))))
+      # near zero by the digits of one
+      close(probe_elementwise("log_one_minus_exp", abs(at), numeric(), portable) - 1, exact - 1, 1e-13)
       # far on the right it is minus exp() of a large number
       close(probe_elementwise("log_normal_cdf", at, numeric(), portable), pnorm(at, log.p = TRUE), 1e-12)
     }

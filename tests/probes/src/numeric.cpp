@@ -194,6 +194,7 @@ Rcpp::NumericVector probe_elementwise(std::string name, Rcpp::NumericVector x, R
       {"log", {log_each, portable::log_each}},
       {"log1p", {log1p_each, portable::log1p_each}},
       {"log1p_exp", {log1p_exp_each, portable::log1p_exp_each}},
+      {"log_one_minus_exp", {log_one_minus_exp_each, log_one_minus_exp_each}},
       {"log_normal_cdf", {log_normal_cdf_each, portable::log_normal_cdf_each}}};
   if (name == "log_rising")
     (portable ? portable::log_rising_each : log_rising_each)(counts, argument, out);
