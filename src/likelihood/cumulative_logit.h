@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "function/elementwise.h"
@@ -27,14 +28,14 @@ class CumulativeLogit final : public CumulativeResponse<Composed> {
     if (!first) sum.add(0, 1.0, scale, -thresholds_.below(datum));
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
-    log_densities(intervals(rows, eta), out);
+    Intervals at = intervals(rows, eta);
+    for (Index n = 0; n < rows.size(); ++n)
+      at.width[n] = log_widths_[static_cast<std::size_t>(thresholds_.class_of({rows.data.y[n], 1.0}))];
+    log_densities_by_log_width(std::move(at), out);
   }
   static void log_densities(Intervals at, ArrayRef out) {
     log_one_minus_exp_each(at.width);
-    out = at.width + (-at.below).min(0.0) + at.above.min(0.0);
-    log1p_exp_each(at.below);
-    log1p_exp_each(at.above);
-    out -= at.below + at.above;
+    log_densities_by_log_width(std::move(at), out);
   }
   void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
                                 VectorRef gradient) const override {
@@ -56,6 +57,13 @@ class CumulativeLogit final : public CumulativeResponse<Composed> {
   }
 
  private:
+  // at.width: log(1 - exp(a - b))
+  static void log_densities_by_log_width(Intervals at, ArrayRef out) {
+    out = at.width + (-at.below).min(0.0) + at.above.min(0.0);
+    log1p_exp_each(at.below);
+    log1p_exp_each(at.above);
+    out -= at.below + at.above;
+  }
   std::vector<double> log_widths_;  // of each class log(1 - exp(a - b)), 0 of the first and the last
 };
 
