@@ -200,8 +200,9 @@ infer_once <- function(model, method, start, verbose) {
 }
 
 #' How are coefficients and hyperparameters uncertain together (src/fit/fit.h)? In models of fixed effects and groups any
-#' way; with smooths, processes or fields beside groups, whose variance may be known badly, by states. Not by themselves,
-#' nor with factors, nor for classes with linear predictors, whose coefficients have a joint posterior of their own.
+#' way, and so where smooths belong to one of several predictors, which depend on each other. With smooths, processes or
+#' fields beside groups, whose variance may be known badly, by states. Not by themselves, nor with factors, nor for classes
+#' with linear predictors, whose coefficients have a joint posterior of their own.
 #' @noRd
 joint_uncertainty <- function(design) {
   of_groups <- function(spec) {
@@ -214,7 +215,8 @@ joint_uncertainty <- function(design) {
   # weights of points that residuals tie to the responses are not to be trusted
   exact <- is.null(design$wide) || design$wide$parts$kind == "rescor" && !is_mixed(design$family)
   if (!exact || any(units) || !length(design$others) && length(design$response$latents) > 1L) return("factorised")
-  if (all(fixed | groups)) "auto" else if (any(groups)) "states" else "factorised"
+  plain <- fixed | groups | (length(design$others) > 0L & which_can(specs, "columns"))
+  if (all(plain)) "auto" else if (any(groups)) "states" else "factorised"
 }
 
 #' @rdname modular

@@ -14,6 +14,7 @@
 #' * open: may new data have levels of its variable that are not in the observations?
 #' * steps: is each level a time step, with or without observations?
 #' * grouped: are these random effects of groups, which predictions for the population leave out?
+#' * columns: are they columns times coefficients, as fixed effects are?
 #' * units: are these scores of units with loadings of items?
 #' * graph: are its levels nodes of a graph? places: are its values places between nodes?
 #' * repeats: may `by` be a field, of which it has one at each of its own nodes? repeated: may it be this field
@@ -32,10 +33,10 @@ term_types <- list(
   spde = list(class = c("spde_term", "field_term"), can = c("places", "repeated")),
   tve = list(class = c("tve_term", "interval_term", "time_term", "field_term"), can = "intervals"),
   baseline = list(class = c("baseline_term", "interval_term", "time_term", "field_term"), can = "intervals"),
-  s = list(class = "smooth_term"),
-  te = list(class = "smooth_term"),
-  ti = list(class = "smooth_term"),
-  t2 = list(class = "smooth_term")
+  s = list(class = "smooth_term", can = "columns"),
+  te = list(class = "smooth_term", can = "columns"),
+  ti = list(class = "smooth_term", can = "columns"),
+  t2 = list(class = "smooth_term", can = "columns")
 )
 
 # Terms that are written as function calls; families add the baseline of a hazard.

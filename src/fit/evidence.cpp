@@ -11,7 +11,6 @@ namespace galvi {
 namespace {
 
 constexpr Index most_rows = 20000, most_summed = 300;
-constexpr std::size_t width = 100;  // rows whose covariances are computed at a time
 
 /// What rows have in their own log densities f beyond quadratic functions, by values of f at even distances.
 class Rests {
@@ -76,10 +75,12 @@ EvidenceAboveBound::EvidenceAboveBound(LatentGaussianModel& model, const Posteri
   std::iota(rows_.begin(), rows_.end(), Index{0});
   stands_for_ = Vector::Ones(N);
   if (N > most_summed) choose(model, q);
-  for (std::size_t begin = 0; begin < rows_.size(); begin += width) {
+  constexpr Index in_cache = 65536, least = 8, most = 100;
+  const auto number = static_cast<Index>(rows_.size()), width = std::clamp(in_cache / N, least, most);
+  for (Index begin = 0; begin < number; begin += width) {
     const auto first = rows_.begin() + begin;
-    prepared_.push_back(model.likelihood().prepare(
-        model.data().at({first, first + std::min(width, rows_.size() - begin)})));
+    blocks_.push_back({begin, model.likelihood().prepare(
+                                  model.data().at({first, first + std::min(width, number - begin)}))});
   }
 }
 
@@ -112,24 +113,23 @@ double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterio
   const Vector third = third_derivatives(model, q);
   model.restore(q);
   double sum = 0;
-  for (std::size_t block = 0; block < prepared_.size(); ++block) {
-    const auto first = rows_.begin() + block * width;
-    const std::vector<Index> own(first, first + prepared_[block].size());
+  for (const Block& block : blocks_) {
+    const auto first = rows_.begin() + block.begin;
+    const std::vector<Index> own(first, first + block.rows.size());
     model.context().monitor.poll();
     const Matrix V = model.solver(0).covariance(own);
-    const Vector with_others = V.array().cube().matrix().transpose() * third;
     const Vector mean = q->mean(own, 0), variance = V(own, Eigen::all).diagonal();
-    const Rests rests(model.likelihood(), prepared_[block], mean, variance);
+    const Rests rests(model.likelihood(), block.rows, mean, variance);
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Index m = own[i], column = static_cast<Index>(i);
-      const double c = third[m] * with_others[column] / 12;
+      const double c = third[m] * (V.col(column).array().cube() * third.array()).sum() / 12;
       const double alone = third[m] * third[m] * std::pow(V(m, column), 3) / 12;
       if (!(alone > 0) || c == 0) continue;
       double like_it = std::abs(c) / alone;
       const double gap = rests.gap(column, like_it);
       if (!std::isfinite(gap)) continue;  // q is too wide for the points
       const double part = gap / (like_it * like_it * alone);
-      sum += stands_for_[static_cast<Index>(block * width + i)] * c * std::clamp(part, 0.0, most_part);
+      sum += stands_for_[block.begin + column] * c * std::clamp(part, 0.0, most_part);
     }
   }
   return std::isfinite(sum) ? sum : 0;

@@ -30,9 +30,15 @@ class EvidenceAboveBound {
  private:
   void choose(LatentGaussianModel& model, const Posterior& q);
 
+  /// Rows whose covariances are computed at a time.
+  struct Block {
+    Index begin;  // in rows_
+    PreparedRows rows;
+  };
+
   std::vector<Index> rows_;
   Vector stands_for_;  // so many rows each
-  std::vector<PreparedRows> prepared_;
+  std::vector<Block> blocks_;
 };
 
 }  // namespace galvi

@@ -241,7 +241,7 @@ Matrix ProjectedSolver::covariance(const std::vector<Index>& rows) const {
   for (std::size_t k = 0; k < rows.size(); ++k) columns.col(k) = inverse_ * columns_.row(rows[k]);
   Matrix out(rows_, columns.cols());
   columns_.for_chunks(2.0 * rows_ * latent_ * columns.cols(), [&](Index, Index begin, MatrixRef chunk) {
-    out.middleRows(begin, chunk.rows()) = chunk * columns;
+    out.middleRows(begin, chunk.rows()).noalias() = chunk * columns;
   });
   return out;
 }

@@ -188,7 +188,7 @@ Matrix SparseSolver::covariance(const std::vector<Index>& rows) const {
   Matrix out = fields_.rows() * u.z;
   if (columns_.size() > 0)
     columns_.for_chunks(2.0 * rows_ * u.beta.size(), [&](Index, Index begin, MatrixRef chunk) {
-      out.middleRows(begin, chunk.rows()) += chunk * u.beta;
+      out.middleRows(begin, chunk.rows()).noalias() += chunk * u.beta;
     });
   return out;
 }
