@@ -40,6 +40,23 @@ class CumulativeLogit final : public CumulativeResponse<Composed> {
     log1p_exp_each(above);
     out -= below + above;
   }
+  bool scaled_log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, const RowArray& scale,
+                            ArrayRef out) const override {
+    RowArray below(rows.size()), above(rows.size());  // as above
+    for (Index n = 0; n < rows.size(); ++n) {
+      const Datum datum{rows.data.y[n], 1.0};
+      const double x = thresholds_.scale() * eta(n, 0), a = thresholds_.below(datum), b = thresholds_.above(datum);
+      below[n] = scale[n] * (x - a);
+      above[n] = scale[n] * (b - x);
+      const bool outermost = thresholds_.first(datum) || thresholds_.last(datum);
+      out[n] = outermost ? 0.0 : std::log(-std::expm1(scale[n] * (a - b)));
+    }
+    out += below.min(0.0) + above.min(0.0);
+    log1p_exp_each(below);
+    log1p_exp_each(above);
+    out -= below + above;
+    return true;
+  }
   void add_composition_gradient(const Datum& datum, const CompositionAdjoint& adjoint,
                                 VectorRef gradient) const override {
     const bool first = thresholds_.first(datum), last = thresholds_.last(datum);

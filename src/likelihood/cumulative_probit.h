@@ -25,12 +25,16 @@ class CumulativeProbit final : public CumulativeResponse<Likelihood> {
   // log [Phi(b) - Phi(a)] = log Phi(b) + log(1 - exp(d)), d = log Phi(a) - log Phi(b), of the interval or its mirror
   // image on the left. Narrow ones are left to log_density().
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    scaled_log_densities(rows, eta, RowArray::Ones(rows.size()), out);
+  }
+  bool scaled_log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, const RowArray& scale,
+                            ArrayRef out) const override {
     constexpr double narrow = 1e-3;
     RowArray low(rows.size()), high(rows.size());
     for (Index n = 0; n < rows.size(); ++n) {
       const Datum datum{rows.data.y[n], 1.0};
       const double x = thresholds_.scale() * eta(n, 0);
-      const double a = thresholds_.below(datum) - x, b = thresholds_.above(datum) - x;
+      const double a = scale[n] * (thresholds_.below(datum) - x), b = scale[n] * (thresholds_.above(datum) - x);
       const bool left = a + b <= 0.0;
       low[n] = left ? a : -b;
       high[n] = left ? b : -a;
@@ -44,6 +48,7 @@ class CumulativeProbit final : public CumulativeResponse<Likelihood> {
     rest = 1.0 - rest;
     log_each(rest);
     out = high + rest;
+    return true;
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     const double scale = thresholds_.scale();

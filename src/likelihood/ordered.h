@@ -35,6 +35,11 @@ class OrderedResponse : public Base {
   /// log p of this datum, to rounding, as a sum of one standard function, of which sampled means serve any scale where
   /// quadrature would need nodes as dense as 1 / scale; null if it is not such a sum.
   virtual std::unique_ptr<Likelihood> as_composed(const Datum&) const { return nullptr; }
+  /// log_densities() where row n has the scale times scale_n; false if there is nothing quicker than a copy for each row.
+  virtual bool scaled_log_densities(const PreparedRows&, const ConstMatrixRef& /*eta*/, const RowArray& /*scale*/,
+                                    ArrayRef /*out*/) const {
+    return false;
+  }
 
   Index classes() const override { return thresholds_.classes(); }
   bool discrete() const override { return true; }

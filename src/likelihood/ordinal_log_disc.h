@@ -28,6 +28,11 @@ class OrdinalLogDisc : public PredictedParameter {
     if (auto composed = own->as_composed(datum)) return composed;
     return own;
   }
+  void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
+    RowArray scale(rows.size());
+    for (Index n = 0; n < rows.size(); ++n) scale[n] = scale_of(eta(n, 1));
+    if (!prototype_.scaled_log_densities(rows, eta, scale, out)) Likelihood::log_densities(rows, eta, out);
+  }
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
     scaled(eta[1])->add_gradient(datum, eta, weight, gradient);
   }
@@ -43,10 +48,13 @@ class OrdinalLogDisc : public PredictedParameter {
 
  private:
   // Products of further scales would overflow.
-  std::unique_ptr<Base> scaled(double last) const {
+  static double scale_of(double last) {
     constexpr double furthest = 300.0;
+    return std::exp(std::clamp(last, -furthest, furthest));
+  }
+  std::unique_ptr<Base> scaled(double last) const {
     auto out = std::make_unique<Base>(prototype_);
-    out->multiply(std::exp(std::clamp(last, -furthest, furthest)));
+    out->multiply(scale_of(last));
     return out;
   }
   Base prototype_;
