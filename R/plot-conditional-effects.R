@@ -170,6 +170,9 @@ check_conditions <- function(conditions, fit, inputs) {
   groups <- unlist(lapply(input_names(Filter(function(spec) term_can(spec, "grouped"), all_specs(fit$design))),
     function(name) inputs$made[[name]]$from))
   values <- lapply(stats::setNames(nm = own), function(name) {
+    # groups that numbers name are found by their labels, as in predict()
+    text <- is.character(conditions[[name]]) || is.factor(conditions[[name]])
+    if (text && name %in% group_columns(fit$design) && !anyNA(conditions[[name]])) return(as.character(conditions[[name]]))
     as_value_of(conditions[[name]], get_variable(inputs$values, known[[name]]), name, open = name %in% groups)
   })
   list(values = values, labels = labels)
@@ -204,8 +207,6 @@ check_int_conditions <- function(given, inputs) {
 as_value_of <- function(value, x, name, open, arg = "conditions") {
   if (anyNA(value)) stop_galvi("argument", sprintf("`%s` has missing values of `%s`.", arg, name))
   if (is_continuous(x)) {
-    # predict() takes the groups that numbers stand for as text and factors too
-    if (open && (is.character(value) || is.factor(value))) return(group_numbers(as.character(value), x))
     if (is_continuous(value) || is.logical(value)) return(if (inherits(value, class(x)[1L])) value else alike(value, x))
     stop_galvi("argument", sprintf("`%s$%s` must be numbers, as in the data, not %s.", arg, name, describe(value)))
   }
@@ -217,14 +218,6 @@ as_value_of <- function(value, x, name, open, arg = "conditions") {
   }
   if (is.factor(x)) return(factor(as.character(value), union(levels, unknown), ordered = is.ordered(x)))
   if (is.logical(x)) as.logical(value) else as.character(value)
-}
-
-#' The numbers of groups that are given as text; text where they are not all numbers
-#' @noRd
-group_numbers <- function(text, x) {
-  known <- x[match(text, level_text(x))]
-  known[is.na(known)] <- suppressWarnings(as.numeric(text[is.na(known)]))
-  if (anyNA(known)) text else known
 }
 
 #' The effects that were asked for: vectors of one or two names of input_variables(), by their label
