@@ -242,8 +242,8 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #'   as many trials as `newdata` says, see [predict()][predict.galvi]. Rows with missing values
 #'   give NA.
 #' @param re_formula As in [predict()][predict.galvi].
-#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`, `allow.new.levels`,
-#'   `allow_new_levels`).
+#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`,
+#'   `allow.new.levels`, `allow_new_levels`).
 #' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of `newdata`). Each
 #'   column is like the response: numeric, integer, logical, text, a factor, or a matrix of two columns for successes
 #'   and failures. Survival times are simulated without censoring, and beyond the entry time of truncated rows. The

@@ -31,8 +31,8 @@
 #' @param newdata A data frame, or rows as in [row_source()], instead of the observations. Residuals need the response
 #'   in it.
 #' @param into,re_formula As in [predict()][predict.galvi].
-#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`, `allow.new.levels`,
-#'   `allow_new_levels`).
+#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`,
+#'   `allow.new.levels`, `allow_new_levels`).
 #' @return `residuals()` and `fitted()`: a named vector with an element per observation (per row of the data, if the
 #'   model was fitted with `na.action = na.exclude`) or per row of `newdata`, NA where a row has missing values. For
 #'   several classes `fitted()` is a matrix of class probabilities; for counts of several classes, residuals of types

@@ -30,8 +30,8 @@
 #'   predicted, as a vector.
 #' @param se.fit,interval,level,probs,q,re_formula As in [predict.galvi()].
 #' @param nsim,seed As in [simulate.galvi()].
-#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`, `allow.new.levels`,
-#'   `allow_new_levels`).
+#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`,
+#'   `allow.new.levels`, `allow_new_levels`).
 #' @return
 #' * `predict()`, `fitted()`: a matrix, units x columns of Y; with intervals, quantiles, terms or classes an array whose
 #'   third dimension has these; with `se.fit` a list of `fit` and `se.fit`. NA for units that lack a covariate or offset.

@@ -172,7 +172,9 @@ check_conditions <- function(conditions, fit, inputs) {
   values <- lapply(stats::setNames(nm = own), function(name) {
     # groups that numbers name are found by their labels, as in predict()
     text <- is.character(conditions[[name]]) || is.factor(conditions[[name]])
-    if (text && name %in% group_columns(fit$design) && !anyNA(conditions[[name]])) return(as.character(conditions[[name]]))
+    if (text && name %in% group_columns(fit$design) && !anyNA(conditions[[name]])) {
+      return(as.character(conditions[[name]]))
+    }
     as_value_of(conditions[[name]], get_variable(inputs$values, known[[name]]), name, open = name %in% groups)
   })
   list(values = values, labels = labels)

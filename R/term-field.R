@@ -309,7 +309,8 @@ field_input <- function(input) {
 written_input <- function(input) {
   arguments <- as.list(input)[-1L]
   named <- nzchar(or_else(names(arguments), character(length(arguments))))
-  made <- head_name(input) == "interaction" && identical(arguments[named][c("sep", "drop")], list(sep = ":", drop = TRUE))
+  ours <- identical(arguments[named][c("sep", "drop")], list(sep = ":", drop = TRUE))
+  made <- head_name(input) == "interaction" && ours
   if (made) Reduce(function(a, b) call(":", a, b), unname(arguments[!named])) else input
 }
 
