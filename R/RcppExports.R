@@ -237,8 +237,8 @@ density_mass <- function(likelihood, hyper, eta) {
     .Call(`_galvi_density_mass`, likelihood, hyper, eta)
 }
 
-predict_classes <- function(likelihood, hyper, mean, variance, second = FALSE) {
-    .Call(`_galvi_predict_classes`, likelihood, hyper, mean, variance, second)
+predict_classes <- function(likelihood, hyper, mean, variance, second = FALSE, threads = 1L) {
+    .Call(`_galvi_predict_classes`, likelihood, hyper, mean, variance, second, threads)
 }
 
 #' d^2 E log p(y_n | eta_n) / dm_j dm_k by the model's expectation, times the row's weight

@@ -193,6 +193,16 @@ core_facts <- new.env(parent = emptyenv())
     solver = solver_facts(), term = term_facts(), kernel = kernel_facts(), field = field_facts(),
     transform = transform_facts(), hyper_prior = hyper_prior_facts(), hyper_method = hyper_method_facts()
   ), core_facts)
+  if (isNamespaceLoaded("ggeffects")) with_new_generics()
+  setHook(packageEvent("ggeffects", "onLoad"), with_new_generics)
+}
+
+# ggeffects has this generic from version 2 on: declared in NAMESPACE, a method of it would keep galvi from loading beside
+# an older one.
+with_new_generics <- function(...) {
+  if (!exists("get_predictions", asNamespace("ggeffects"), mode = "function", inherits = FALSE)) return(invisible())
+  method <- get("get_predictions.galvi", topenv())
+  registerS3method("get_predictions", "galvi", method, envir = asNamespace("ggeffects"))
 }
 
 #' A capability of the entries with these names, from a table whose first column has the names

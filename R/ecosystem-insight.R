@@ -188,7 +188,11 @@ get_predicted.galvi <- function(x, data = NULL, predict = "expectation", ci = NU
     stop_galvi("argument", "get_predicted() has no place for the classes of several responses: use predict().")
   }
   new <- what %in% c("prediction", "predicted")
-  uncertain <- if (length(stats::na.omit(ci))) predicted_limits(ask, fit, ci, new, verbose)
+  uncertain <- if (length(stats::na.omit(ci))) {
+    by_class <- is_by_class(x) && type == "response"
+    if (by_class) type <- "prob"
+    predicted_limits(ask, fit, ci, new, verbose, by_class)
+  }
   frame <- if (is.null(data)) insight_frame(x) else as.data.frame(data)
   if (is.matrix(fit)) fit <- predicted_by_class(fit, insight_inputs(x, frame))
   structure(fit, ci_data = uncertain, data = frame, ci = ci, predict = what, class = c("get_predicted", class(fit)))
@@ -207,14 +211,16 @@ insight_groups <- function(fit, data, include_random) {
   if (none || !known) NA
 }
 
-#' What insight calls `ci_data`: standard errors and intervals, of which classes have no second
-#' @param ask Calls predict() with arguments that are added. new: of a new response?
+#' What insight calls `ci_data`: standard errors and intervals, which probabilities of classes have too
+#' @param ask Calls predict() with arguments that are added. new: of a new response? by_class: has `fit` a column for each
+#'   class?
 #' @noRd
-predicted_limits <- function(ask, fit, ci, new, verbose) {
+predicted_limits <- function(ask, fit, ci, new, verbose, by_class) {
+  if (by_class && is.matrix(fit)) return(class_limits_table(ask, ci))
   if (!is.numeric(fit) || is.matrix(fit)) {
     if (verbose) {
       warn_galvi("argument", paste(
-        "`ci`: there are no intervals for classes and several responses;",
+        "`ci`: there are no intervals for the most probable class, nor for several responses;",
         if (is.numeric(fit)) "SE is the posterior standard deviation." else "see predict = \"expectation\"."
       ))
     }
@@ -228,6 +234,19 @@ predicted_limits <- function(ask, fit, ci, new, verbose) {
   })
   table <- data.frame(do.call(cbind, limits), row.names = NULL)
   if (new) table else cbind(SE = unname(ask(se.fit = TRUE)$se.fit), table)
+}
+
+# Is the mean of the response a probability for each class?
+is_by_class <- function(fit) isTRUE(has_classes(if (inherits(fit, "galvi_stages")) stages_view(fit) else fit))
+
+class_limits_table <- function(ask, ci) {
+  table <- class_table(SE = ask(se.fit = TRUE)$se.fit)
+  for (level in ci) {
+    limits <- ask(interval = "credible", level = level)
+    suffix <- if (length(ci) > 1L) paste0("_", level) else ""
+    table[paste0(c("CI_low", "CI_high"), suffix)] <- list(as.vector(limits[, , "lwr"]), as.vector(limits[, , "upr"]))
+  }
+  table
 }
 
 #' Columns of a matrix of classes below each other
@@ -264,6 +283,46 @@ insight_inputs <- function(fit, frame) {
   own <- setdiff(names(frame), response)
   varies <- vapply(frame[own], function(x) is.null(dim(x)) && length(unique(x)) > 1L, NA)
   frame[own[varies & !startsWith(own, "(")]]
+}
+
+# ggeffects' words for what is predicted at its grid: the groups that count, and the parameter; "fixed" and "random" are
+# those of the part without excess zeros.
+ggeffects_types <- list(
+  fixed = list(kept = NA, part = "cond"), random = list(kept = NULL, part = "cond"),
+  zero_inflated = list(kept = NA), zero_inflated_random = list(kept = NULL), zi_prob = list(kept = NA, part = "zi")
+)
+
+# Generic of ggeffects 2, which asks insight for models without a method of it, and leaves the level out. Of classes it
+# wants a row for each, named in `response.level`. Registered when galvi or ggeffects is loaded (R/base-control.R).
+get_predictions.galvi <- function(model, data_grid = NULL, ci_level = 0.95, type = "fixed", interval = "confidence",
+                                  ...) {
+  type <- check_choice(type, names(ggeffects_types), "type")
+  entry <- ggeffects_types[[type]]
+  zeros <- any(tmb_components$zi %in% predictor_names(model))
+  part <- if (zeros && !is.null(entry$part)) intersect(tmb_components[[entry$part]], predictor_names(model))
+  if (type == "zi_prob" && !zeros) stop_galvi("argument", "`type = \"zi_prob\"` needs a family with excess zeros.")
+  classes <- is_by_class(model)
+  ask <- function(...) {
+    kind <- if (classes) "prob" else "response"
+    arguments <- c(list(model, newdata = data_grid, type = kind), list(...), list(re_formula = entry$kept))
+    do.call(stats::predict, c(arguments, if (length(part)) list(dpar = part[1L])))
+  }
+  level <- if (length(stats::na.omit(ci_level))) ci_level
+  limits <- if (is.null(level)) "none" else if (identical(interval, "prediction")) interval else "credible"
+  found <- if (is.null(level)) ask() else ask(interval = limits, level = level)
+  if (classes) {
+    fit <- if (is.null(level)) found else found[, , "fit"]
+    table <- class_table(predicted = array(fit, dim(found)[1:2], list(NULL, colnames(found))))
+    out <- cbind(data_grid[table$Row, , drop = FALSE], table[c("predicted")], response.level = table$Response)
+    row.names(out) <- NULL
+    limits <- if (is.null(level)) NA_real_ else matrix(found[, , c("lwr", "upr")], ncol = 2L)
+  } else {
+    out <- data_grid
+    out$predicted <- unname(if (is.null(level)) found else found[, "fit"])
+    limits <- if (is.null(level)) NA_real_ else found[, c("lwr", "upr"), drop = FALSE]
+  }
+  out[c("conf.low", "conf.high")] <- unname(as.data.frame(matrix(limits, nrow(out), 2L)))
+  out
 }
 
 # ---- parameters ----

@@ -15,6 +15,10 @@ instead_of <- c(
     "use predict(fit, newdata, type = \"survival\", times =), which has P(Y > t) for each row; with",
     "interval = \"credible\" its limits"
   ),
+  "conditional_smooths()" = paste(
+    "use plot(fit), which draws every smooth with its limits, and predict(fit, newdata, type = \"terms\", se.fit = TRUE)",
+    "for its values"
+  ),
   "profile()" = paste(
     "use confint(fit), and hyper = \"integrate\" in galvi() where limits should include the uncertainty of",
     "hyperparameters"
@@ -44,6 +48,9 @@ getME.galvi <- function(object, name, ...) refuse_generic("getME()")
 concordance.galvi <- function(object, ...) refuse_generic("concordance()")
 #' @exportS3Method survival::survfit
 survfit.galvi <- function(formula, ...) refuse_generic("survfit()")
+# brms' own default method returns NULL.
+#' @exportS3Method brms::conditional_smooths
+conditional_smooths.galvi <- function(x, ...) refuse_generic("conditional_smooths()")
 #' @importFrom stats profile
 #' @export
 profile.galvi <- function(fitted, ...) refuse_generic("profile()")

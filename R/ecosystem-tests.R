@@ -30,11 +30,11 @@
 #' * **insight** and **parameters**: formulas, data and `model_parameters()`, with the standard deviations of random
 #'   effects. `z` is the posterior mean divided by the posterior standard deviation. `get_predicted()` is
 #'   [predict()][predict.galvi], with credible intervals, or prediction intervals for `predict = "prediction"`; the
-#'   probabilities of classes are below each other, with `SE` but without intervals; `predict = "zi"` is that
-#'   parameter.
+#'   probabilities of classes are below each other; `predict = "zi"` is that parameter.
+#' * **ggeffects**: `ggpredict()`, `predict_response()` and `ggemmeans()`. Intervals, and responses with classes, need its
+#'   version 2; earlier ones do not ask for them, and predict for the first level of each grouping factor.
 #' * **modelsummary**: `modelsummary()`, `modelplot()`. **sjPlot**: `tab_model()`, and `plot_model()` with `type =
-#'   "est"` or `"eff"`. `"pred"` has no intervals and is for the first level of each grouping factor; in place of `"re"`
-#'   and `"diag"` use [plot()][plot.galvi].
+#'   "est"` or `"eff"`, and `"pred"`, which is `ggpredict()`; in place of `"re"` and `"diag"` use [plot()][plot.galvi].
 #' * **knitr**: fits and summaries are printed as in the console.
 #'
 #' @section Checks:

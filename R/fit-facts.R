@@ -180,7 +180,9 @@ at_mixture_of_fixed <- function(fit) {
 #' Probabilities of classes, n x classes, where latent values are independent normals; with `second` moments E p_j^2 too
 #' @noRd
 independent_classes <- function(likelihood, fit, mean, variance, second) {
-  out <- as_galvi_error(predict_classes(likelihood, fit$posterior$hyper, unname(mean), unname(variance), second))
+  threads <- fit$control$threads
+  out <- as_galvi_error(predict_classes(likelihood, fit$posterior$hyper, unname(mean), unname(variance), second,
+    if (is.null(threads)) 1L else threads))
   if (second) out else list(probability = out)
 }
 

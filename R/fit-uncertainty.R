@@ -154,10 +154,8 @@ prior_advice <- function(fit, names) {
   }
   given <- !all(open_priors(fit, names(stats::coef(fit))))
   sprintf(
-    "%s such as prior = %s.",
-    if (given) "Add to the priors that you gave one that says how large effects may be," else {
-      "Give a prior that says how large effects may be,"
-    }, prior_to_type(fit, open)
+    "%s that says how large effects may be, such as prior = %s.",
+    if (given) "To the priors that you gave, add one" else "Give a prior", prior_to_type(fit, open)
   )
 }
 

@@ -20,7 +20,7 @@ predict.galvi_cox <- function(object, newdata, type = c("response", "link", "ter
                               se.fit = FALSE, interval = c("none", "credible"), level = 0.95, covariance = FALSE,
                               na.action = stats::na.pass, times = NULL, re_formula = NULL, terms = NULL, exclude = NULL,
                               re.form = NULL, allow.new.levels = TRUE, ...) {
-  refuse_dots(list(...), predict.galvi_cox, "predict() of cox()")
+  refuse_dots(list(...), predict.galvi_cox, "predict() of cox()", foreign_prediction_words)
   type <- first_choice(type, names(cox_types), "type")
   entry <- cox_types[[type]]
   options <- list(
@@ -31,7 +31,7 @@ predict.galvi_cox <- function(object, newdata, type = c("response", "link", "ter
   )
   check_cox_request(type, entry, options)
   na.action <- check_na_action(na.action)
-  check_flag(allow.new.levels, "allow.new.levels")
+  allow.new.levels <- allows_new_levels(allow.new.levels, list(...))
   re_formula <- one_re_formula(re_formula, list(re.form = re.form))
   if (missing(newdata)) newdata <- NULL
   if (is_row_source(newdata)) newdata <- whole_source(row_source(newdata), list(object$formula), list())
@@ -112,7 +112,7 @@ check_cox_request <- function(type, entry, options) {
 
 #' @export
 fitted.galvi_cox <- function(object, type = c("response", "link"), newdata = NULL, re_formula = NULL, ...) {
-  refuse_dots(list(...), fitted.galvi_cox, "fitted() of cox()", words_of_lme4)
+  refuse_dots(list(...), fitted.galvi_cox, "fitted() of cox()", foreign_prediction_words)
   predict.galvi_cox(object, newdata, first_choice(type, c("response", "link"), "type"),
     re_formula = one_re_formula(re_formula, list(...)))
 }

@@ -6,6 +6,7 @@
 posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
                                     dpar = NULL, seed = NULL, ...) {
   re_formula <- one_re_formula(re_formula, list(...))
+  check_sampled_levels(list(...))
   ndraws <- asked_draws(ndraws, list(...))
   transform <- check_flag(transform, "transform")
   object <- answering_view(object)
@@ -30,6 +31,7 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
 posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, seed = NULL,
                                   ...) {
   re_formula <- one_re_formula(re_formula, list(...))
+  check_sampled_levels(list(...))
   ndraws <- asked_draws(ndraws, list(...))
   object <- answering_view(object)
   k <- check_dpar(object, dpar)
@@ -59,6 +61,7 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 #' @rawNamespace S3method(rstantools::posterior_predict,galvi)
 posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, seed = NULL, ...) {
   re_formula <- one_re_formula(re_formula, list(...))
+  check_sampled_levels(list(...))
   ndraws <- asked_draws(ndraws, list(...))
   if (!is.null(pure_noise(object))) {
     new <- drawn_residuals(object, newdata, re_formula)
@@ -80,6 +83,7 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
 #' @rawNamespace S3method(rstantools::log_lik,galvi)
 log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, seed = NULL, ...) {
   re_formula <- one_re_formula(re_formula, list(...))
+  check_sampled_levels(list(...))
   ndraws <- asked_draws(ndraws, list(...))
   if (!is.null(newdata) && inherits(object, "galvi_wide")) {
     stop_galvi("argument", paste(
@@ -238,7 +242,8 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #'   as many trials as `newdata` says, see [predict()][predict.galvi]. Rows with missing values
 #'   give NA.
 #' @param re_formula As in [predict()][predict.galvi].
-#' @param ... Must be empty, except for lme4's names of arguments (`re.form`, `allow.new.levels`).
+#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`,
+#'   `allow.new.levels`, `allow_new_levels`).
 #' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of `newdata`). Each
 #'   column is like the response: numeric, integer, logical, text, a factor, or a matrix of two columns for successes
 #'   and failures. Survival times are simulated without censoring, and beyond the entry time of truncated rows. The
@@ -258,7 +263,7 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #' @importFrom stats simulate
 #' @export
 simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
-  refuse_dots(list(...), simulate.galvi, "simulate()", words_of_lme4)
+  refuse_dots(list(...), simulate.galvi, "simulate()", foreign_prediction_words)
   re_formula <- one_re_formula(re_formula, list(...))
   nsim <- check_whole(nsim, "nsim")
   target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))

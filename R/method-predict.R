@@ -101,13 +101,14 @@
 #' @param terms,exclude Names of terms to include, or to leave out, see Details; NULL, the default, includes all.
 #' @param re.form The same as `re_formula`, by the name that lme4 has for it.
 #' @param allow.new.levels If FALSE, a level of a grouping variable that is not in the data is an error. TRUE, the
-#'   default, predicts its effects from their prior.
+#'   default, predicts its effects from their prior. In brms' words, which are understood too, it is `allow_new_levels`,
+#'   and `sample_new_levels = "gaussian"`.
 #' @param aggregate NULL, or a formula such as `area ~ year` for totals, see Details.
 #' @param na.action What to do with rows of `newdata` with missing values: [na.pass()] (the default) predicts NA,
 #'   [na.omit()] drops them, [na.fail()] stops.
 #' @param into For `newdata` from a [row_source()]: a function that is called with the predictions of each chunk, which
 #'   are then not returned. NULL, the default, returns all of them.
-#' @param ... Must be empty.
+#' @param ... Must be empty, except for these arguments of brms.
 #' @return Predictions in the order of the rows, with their row names:
 #' * a vector; a matrix with a column per class, latent value, term, quantile or time where the type has several; for
 #'   `"terms"` with several latent values an array, rows x terms x latent values;
@@ -158,9 +159,9 @@ predict.galvi <- function(object, newdata,
                           probs = c(0.05, 0.5, 0.95), covariance = FALSE, na.action = stats::na.pass,
                           times = NULL, q = NULL, dpar = NULL, re_formula = NULL, into = NULL, terms = NULL,
                           exclude = NULL, re.form = NULL, allow.new.levels = TRUE, aggregate = NULL, ...) {
-  refuse_dots(list(...), predict.galvi, "predict()")
+  refuse_dots(list(...), predict.galvi, "predict()", foreign_prediction_words)
   re_formula <- one_re_formula(re_formula, list(re.form = re.form))
-  check_flag(allow.new.levels, "allow.new.levels")
+  allow.new.levels <- allows_new_levels(allow.new.levels, list(...))
   if (!missing(newdata) && is_row_source(newdata)) {
     if (covariance) stop_galvi("argument", "`covariance = TRUE` needs all rows of `newdata` in memory.")
     if (!is.null(aggregate)) stop_galvi("argument", "`aggregate` needs all rows of `newdata` in memory.")

@@ -31,7 +31,8 @@
 #' @param newdata A data frame, or rows as in [row_source()], instead of the observations. Residuals need the response
 #'   in it.
 #' @param into,re_formula As in [predict()][predict.galvi].
-#' @param ... Must be empty, except for lme4's names of arguments (`re.form`, `allow.new.levels`).
+#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`,
+#'   `allow.new.levels`, `allow_new_levels`).
 #' @return `residuals()` and `fitted()`: a named vector with an element per observation (per row of the data, if the
 #'   model was fitted with `na.action = na.exclude`) or per row of `newdata`, NA where a row has missing values. For
 #'   several classes `fitted()` is a matrix of class probabilities; for counts of several classes, residuals of types
@@ -53,7 +54,7 @@
 #' @export
 residuals.galvi <- function(object, type = c("response", "pearson", "deviance", "quantile"), newdata = NULL,
                             re_formula = NULL, into = NULL, ...) {
-  refuse_dots(list(...), residuals.galvi, "residuals()", words_of_lme4)
+  refuse_dots(list(...), residuals.galvi, "residuals()", foreign_prediction_words)
   re_formula <- one_re_formula(re_formula, list(...))
   if (is_row_source(newdata)) {
     return(by_chunks(object, newdata, into, function(chunk) residuals.galvi(object, type, chunk, re_formula)))
@@ -90,7 +91,7 @@ residuals.galvi <- function(object, type = c("response", "pearson", "deviance", 
 #' @export
 fitted.galvi <- function(object, type = c("response", "link"), newdata = NULL, re_formula = NULL, into = NULL,
                          ...) {
-  refuse_dots(list(...), fitted.galvi, "fitted()", words_of_lme4)
+  refuse_dots(list(...), fitted.galvi, "fitted()", foreign_prediction_words)
   re_formula <- one_re_formula(re_formula, list(...))
   predict.galvi(object, newdata, type = first_choice(type, c("response", "link"), "type"),
     re_formula = re_formula, into = into)

@@ -30,7 +30,8 @@
 #'   predicted, as a vector.
 #' @param se.fit,interval,level,probs,q,re_formula As in [predict.galvi()].
 #' @param nsim,seed As in [simulate.galvi()].
-#' @param ... Must be empty, except for lme4's names of arguments (`re.form`, `allow.new.levels`).
+#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`,
+#'   `allow.new.levels`, `allow_new_levels`).
 #' @return
 #' * `predict()`, `fitted()`: a matrix, units x columns of Y; with intervals, quantiles, terms or classes an array whose
 #'   third dimension has these; with `se.fit` a list of `fit` and `se.fit`. NA for units that lack a covariate or offset.
@@ -56,7 +57,7 @@ predict.galvi_wide <- function(object, newdata,
                                responses = NULL, entries = NULL, se.fit = FALSE,
                                interval = c("none", "credible", "prediction"), level = 0.95,
                                probs = c(0.05, 0.5, 0.95), q = NULL, re_formula = NULL, ...) {
-  refuse_dots(list(...), predict.galvi_wide, "predict()", words_of_lme4)
+  refuse_dots(list(...), predict.galvi_wide, "predict()", foreign_prediction_words)
   re_formula <- one_re_formula(re_formula, list(...))
   wide <- object$design$wide
   type <- first_choice(type, c("response", "link", "terms", "quantile", "cdf", "class", "prob"), "type")

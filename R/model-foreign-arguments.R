@@ -438,6 +438,8 @@ foreign_arguments <- local({
       newdata = drop("Predictions for new data are predict(fit, newdata)."),
       se.fit = drop("Standard deviations of predictions are predict(fit, se.fit = TRUE)."),
       allow.new.levels = drop("It is an argument of predict(fit, newdata), where new groups have their prior."),
+      allow_new_levels = drop("It is an argument of predict(fit, newdata), where new groups have their prior."),
+      sample_new_levels = drop("Effects of new groups have their normal distribution in predict(fit, newdata)."),
       re.form = drop("It is an argument of predict(fit, newdata), as is `re_formula`."),
       re_formula = drop("It is an argument of predict(fit, newdata)."),
       type = drop("It is an argument of predict(fit, newdata)."),

@@ -170,6 +170,11 @@ check_conditions <- function(conditions, fit, inputs) {
   groups <- unlist(lapply(input_names(Filter(function(spec) term_can(spec, "grouped"), all_specs(fit$design))),
     function(name) inputs$made[[name]]$from))
   values <- lapply(stats::setNames(nm = own), function(name) {
+    # groups that numbers name are found by their labels, as in predict()
+    text <- is.character(conditions[[name]]) || is.factor(conditions[[name]])
+    if (text && name %in% group_columns(fit$design) && !anyNA(conditions[[name]])) {
+      return(as.character(conditions[[name]]))
+    }
     as_value_of(conditions[[name]], get_variable(inputs$values, known[[name]]), name, open = name %in% groups)
   })
   list(values = values, labels = labels)

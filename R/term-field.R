@@ -297,11 +297,11 @@ check_field_input <- function(input, call) {
   }
 }
 
-# a:b is every combination of the two, for text as well as for factors.
+# a:b is every combination of the two, for text as well as for factors, in lme4's order: that of the levels of a first.
 field_input <- function(input) {
   parts <- interacting(input)
   if (length(parts) == 1L) return(list(inputs = list(input)))
-  together <- as.call(c(quote(interaction), parts, list(sep = ":", drop = TRUE)))
+  together <- as.call(c(quote(interaction), parts, list(sep = ":", drop = TRUE, lex.order = TRUE)))
   list(inputs = list(together), shown = deparse_one(input))
 }
 
@@ -309,7 +309,8 @@ field_input <- function(input) {
 written_input <- function(input) {
   arguments <- as.list(input)[-1L]
   named <- nzchar(or_else(names(arguments), character(length(arguments))))
-  made <- head_name(input) == "interaction" && identical(arguments[named], list(sep = ":", drop = TRUE))
+  ours <- identical(arguments[named][c("sep", "drop")], list(sep = ":", drop = TRUE))
+  made <- head_name(input) == "interaction" && ours
   if (made) Reduce(function(a, b) call(":", a, b), unname(arguments[!named])) else input
 }
 

@@ -340,7 +340,8 @@ frame_rows <- function(design, frame) {
 
 matched_frame <- function(design, frame) {
   # Text of one value has to stay a factor of all its levels.
-  frame <- match_classes(frame, attr(design$frame_terms, "dataClasses"), design$xlevels)
+  classes <- attr(with_text_groups(design, design$frame_terms, frame), "dataClasses")
+  frame <- match_classes(frame, classes, design$xlevels)
   # values are put together that no observation has: a field is zero where its mesh does not reach
   structure(frame, anywhere = TRUE)
 }

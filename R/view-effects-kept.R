@@ -1,8 +1,28 @@
 # What a prediction includes: random effects by `re_formula`, as in brms (`re.form` in lme4), and terms by `terms` and
 # `exclude`, as in mgcv.
 
-# Names that lme4 and rstanarm have for arguments of predictions, which methods take in `...`.
-words_of_lme4 <- c("re.form", "allow.new.levels")
+# Names that lme4, rstanarm and brms have for arguments of predictions, which methods take in `...`.
+foreign_prediction_words <- c("re.form", "allow.new.levels", "allow_new_levels", "sample_new_levels")
+
+#' May groups of `newdata` be new? By lme4's argument, or by brms' in `dots`
+#' @noRd
+allows_new_levels <- function(allow.new.levels, dots) {
+  check_flag(allow.new.levels, "allow.new.levels")
+  check_sampled_levels(dots)
+  given <- dots[["allow_new_levels"]]
+  if (is.null(given)) allow.new.levels else allow.new.levels && check_flag(given, "allow_new_levels")
+}
+
+#' Stops at brms' ways to draw effects of new groups that are not ours
+#' @noRd
+check_sampled_levels <- function(dots) {
+  given <- dots[["sample_new_levels"]]
+  if (is.null(given) || identical(given, "gaussian")) return(invisible())
+  stop_galvi("argument", sprintf(paste(
+    "`sample_new_levels = %s` is not available: effects of new groups have their normal distribution, which brms calls",
+    "\"gaussian\". Leave the argument out."
+  ), deparse_one(given)))
+}
 
 #' @param dots Where `re.form` may be.
 #' @noRd

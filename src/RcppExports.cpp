@@ -452,8 +452,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // predict_classes
-SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance, bool second);
-RcppExport SEXP _galvi_predict_classes(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP secondSEXP) {
+SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix variance, bool second, int threads);
+RcppExport SEXP _galvi_predict_classes(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP secondSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
@@ -461,7 +461,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type variance(varianceSEXP);
     Rcpp::traits::input_parameter< bool >::type second(secondSEXP);
-    rcpp_result_gen = Rcpp::wrap(predict_classes(likelihood, hyper, mean, variance, second));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(predict_classes(likelihood, hyper, mean, variance, second, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -623,7 +624,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_draw_latent", (DL_FUNC) &_galvi_draw_latent, 5},
     {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 11},
     {"_galvi_density_mass", (DL_FUNC) &_galvi_density_mass, 3},
-    {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 5},
+    {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 6},
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
     {"_galvi_nodes_of_classes", (DL_FUNC) &_galvi_nodes_of_classes, 2},
     {"_galvi_mixture_quantiles", (DL_FUNC) &_galvi_mixture_quantiles, 2},

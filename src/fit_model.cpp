@@ -13,6 +13,7 @@
 #include "fit/integrate.h"
 #include "numeric/backend.h"
 #include "numeric/even_points.h"
+#include "prior/collinear.h"
 
 namespace {
 
@@ -89,6 +90,14 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   Trace trace(context);
   try {
     return fit_to_r(core, fit(core, table, plan, trace), *plan.algorithm, trace);
+  } catch (const CollinearColumns& error) {
+    // flat are only the normal priors that stand in for heavy-tailed ones, so that nobody typed a flat one
+    const bool heavy = core.prior_rows() > 0 && core.prior_rows() >= core.null_dimension();
+    throw std::domain_error(
+        heavy ? "some responses determine the coefficients so much better than all others that numbers lack the digits "
+                "for both, as where the response spans dozens of orders of magnitude: check it for wrong values, or "
+                "model its logarithm, as lognormal() does"
+              : error.what());
   } catch (const Rcpp::LongjumpException&) {  // an interrupt, or an error of R
     if (!Rf_isNull(keep) && trace.best_so_far() && !core.source()) {
       const Rcpp::Function to_r(keep);

@@ -10,6 +10,8 @@
 #include "likelihood/custom.h"
 #include "numeric/alike_rows.h"
 #include "numeric/backend.h"
+#include "numeric/parallel.h"
+#include "numeric/quiet_monitor.h"
 #include "predictive/monotone_mixture.h"
 #include "predictive/predictive.h"
 #include "quadrature/class_nodes.h"
@@ -144,82 +146,108 @@ double density_mass(Rcpp::List likelihood, Rcpp::NumericVector hyper, double eta
 
 namespace {
 
-// Rows begin .. begin + count - 1 of predict_classes(), those that are alike once; `moment` may have no rows.
-void predict_uncertain_classes(const Likelihood& likelihood, const galvi::ConstMatrixRef& mean,
-                               const galvi::ConstMatrixRef& variance, int begin, int count,
-                               Rcpp::NumericMatrix& probability, Rcpp::NumericMatrix& moment,
-                               galvi::Monitor& monitor) {
-  const galvi::Index K = mean.cols();
-  const int C = probability.ncol();
-  const bool second = moment.nrow() > 0;
-  galvi::Vector m(K), v(K), p(C), s(C);
+// Rows begin .. begin + count - 1 of predict_classes(): those that are alike are computed once; `moment` may have no
+// rows.
+void predict_uncertain_classes(galvi::Context& context, const Likelihood& likelihood,
+                               const galvi::ConstMatrixRef& mean, const galvi::ConstMatrixRef& variance,
+                               galvi::Index begin, galvi::Index count, galvi::Matrix& probability,
+                               galvi::Matrix& moment) {
+  using galvi::Index;
+  constexpr Index rows_at_a_time = 16;
+  constexpr double row_work = 1e5;
+  const Index K = mean.cols(), C = probability.cols();
+  const bool second = moment.rows() > 0;
   galvi::AlikeRows alike(count);
-  for (int n = begin; n < begin + count; ++n) {
-    monitor.poll();
-    const auto first = static_cast<int>(alike.first(n, [&](galvi::Index row, const auto& add) {
-      for (galvi::Index k = 0; k < K; ++k) {
+  std::vector<Index> first(count), own;
+  for (Index n = begin; n < begin + count; ++n) {
+    first[n - begin] = alike.first(n, [&](Index row, const auto& add) {
+      for (Index k = 0; k < K; ++k) {
         add(mean(row, k));
         add(variance(row, k));
       }
-    }));
-    m = mean.row(n);
-    v = variance.row(n);
-    if (first != n) {
-      for (int c = 0; c < C; ++c) {
-        p[c] = probability(first, c);
-        if (second) s[c] = moment(first, c);
+    });
+    if (first[n - begin] == n) own.push_back(n);
+  }
+  const auto rows = static_cast<Index>(own.size());
+  galvi::parallel_for(context, (rows + rows_at_a_time - 1) / rows_at_a_time, row_work * static_cast<double>(rows),
+                      [&](Index block) {
+    galvi::Vector m(K), v(K), p(C), s(C);
+    for (Index i = block * rows_at_a_time; i < std::min(rows, (block + 1) * rows_at_a_time); ++i) {
+      const Index n = own[i];
+      m = mean.row(n);
+      v = variance.row(n);
+      if (!m.allFinite() || !v.allFinite() || !(v.array() >= 0.0).all()) {
+        p.setConstant(NA_REAL);
+        s.setConstant(NA_REAL);
+      } else {
+        galvi::predictive_classes(likelihood, m.data(), v.data(), p.data(), second ? s.data() : nullptr);
       }
-    } else if (!m.allFinite() || !v.allFinite() || !(v.array() >= 0.0).all()) {
-      p.setConstant(NA_REAL);
-      s.setConstant(NA_REAL);
-    } else {
-      galvi::predictive_classes(likelihood, m.data(), v.data(), p.data(), second ? s.data() : nullptr);
+      probability.row(n) = p;
+      if (second) moment.row(n) = s;
     }
-    for (int c = 0; c < C; ++c) {
-      probability(n, c) = p[c];
-      if (second) moment(n, c) = s[c];
-    }
+  });
+  for (Index n = begin; n < begin + count; ++n) {
+    if (first[n - begin] == n) continue;
+    probability.row(n) = probability.row(first[n - begin]);
+    if (second) moment.row(n) = moment.row(first[n - begin]);
   }
 }
 
 }  // namespace
 
-// mean, variance: N x K. N x C probabilities or, with `second`, list(probability, second) with E p^2 beside
-// them. NA in a row gives NA.
+// mean, variance: N x K; hyper as in predict_response(). N x C probabilities or, with `second`, list(probability,
+// second) with E p^2 beside them. NA in a row gives NA.
 // [[Rcpp::export(rng = false)]]
 SEXP predict_classes(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericMatrix mean,
-                     Rcpp::NumericMatrix variance, bool second = false) {
-  const int sets = Rf_isMatrix(hyper) ? Rf_nrows(hyper) : 1;
+                     Rcpp::NumericMatrix variance, bool second = false, int threads = 1) {
+  using galvi::Index;
+  const Index sets = Rf_isMatrix(hyper) ? Rf_nrows(hyper) : 1;
   const Eigen::Map<const galvi::Matrix> values(hyper.begin(), sets, sets > 0 ? hyper.size() / sets : 0);
   if (sets < 1) throw std::invalid_argument("hyper must have a row");
   const auto l = galvi::likelihood_at(likelihood, values.row(0));
-  const galvi::Index K = l->latents(), C = l->classes();
+  const Index K = l->latents(), C = l->classes();
   if (C == 0) throw std::invalid_argument("this likelihood has no classes");
-  const int rows = mean.nrow(), part = rows / sets;
+  const Index rows = mean.nrow(), part = rows / sets;
   if (part * sets != rows) throw std::invalid_argument("sets of hyperparameters must have equal numbers of rows");
   if (mean.ncol() != K || variance.ncol() != K || variance.nrow() != rows)
     throw std::invalid_argument("mean and variance must be N x K");
-  Rcpp::NumericMatrix probability(rows, static_cast<int>(C)), moment(second ? rows : 0, static_cast<int>(C));
+  galvi::Matrix probability(rows, C), moment(second ? rows : 0, C);
   galvi::CallMonitor monitor(R_NilValue);
+  galvi::Context context{galvi::backend("auto"), monitor, threads};
   const auto eta = galvi::from_r(mean), spread = galvi::from_r(variance);
-  galvi::CertainClasses certain(*l);
-  for (int set = 0; set < sets; ++set) {
-    if (set > 0) l->update(values.row(set).transpose());
-    const int begin = set * part;
-    if (spread.middleRows(begin, part).isZero(0.0) && eta.middleRows(begin, part).allFinite()) {
-      monitor.poll();
-      const galvi::Matrix all = certain(eta.middleRows(begin, part));
-      for (int c = 0; c < C; ++c)
-        for (int n = 0; n < part; ++n) {
-          probability(begin + n, c) = all(n, c);
-          if (second) moment(begin + n, c) = all(n, c) * all(n, c);
-        }
-      continue;
+  // Blocks of sets, each with a likelihood of its own, as sets change it. One set's rows are divided instead.
+  constexpr Index most_blocks = 64;
+  constexpr double row_work = 1e3;
+  const Index blocks = std::min(sets, most_blocks);
+  std::vector<std::unique_ptr<Likelihood>> own;
+  for (Index block = 0; block < blocks; ++block) own.push_back(galvi::likelihood_at(likelihood, values.row(0)));
+  const auto of_sets = [&](galvi::Context& inner, Index block) {
+    Likelihood& at = *own[block];
+    galvi::CertainClasses certain(at);
+    for (Index set = sets * block / blocks; set < sets * (block + 1) / blocks; ++set) {
+      at.update(values.row(set).transpose());
+      const Index begin = set * part;
+      if (spread.middleRows(begin, part).isZero(0.0) && eta.middleRows(begin, part).allFinite()) {
+        const galvi::Matrix all = certain(eta.middleRows(begin, part));
+        probability.middleRows(begin, part) = all;
+        if (second) moment.middleRows(begin, part) = all.cwiseAbs2();
+      } else {
+        predict_uncertain_classes(inner, at, eta, spread, begin, part, probability, moment);
+      }
     }
-    predict_uncertain_classes(*l, eta, spread, begin, part, probability, moment, monitor);
+  };
+  if (blocks == 1) {
+    of_sets(context, 0);
+  } else {
+    galvi::parallel_for(context, blocks, row_work * static_cast<double>(rows), [&](Index block) {
+      galvi::QuietMonitor quiet;
+      galvi::Context inner{context.backend, quiet, 1};
+      of_sets(inner, block);
+    });
   }
-  if (!second) return probability;
-  return Rcpp::List::create(Rcpp::_["probability"] = probability, Rcpp::_["second"] = moment);
+  if (!second) return galvi::to_r(probability);
+  return Rcpp::List::create(Rcpp::_["probability"] = galvi::to_r(probability),
+                            Rcpp::_["second"] = galvi::to_r(moment));
 }
 
 //' d^2 E log p(y_n | eta_n) / dm_j dm_k by the model's expectation, times the row's weight

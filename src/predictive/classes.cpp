@@ -39,16 +39,78 @@ LogMoments log_moments(double mean, double variance, bool second, Function L) {
   return moments;
 }
 
-// K = 1
+/// How smooth the probabilities of all classes are as functions of eta, K = 1. Unlike their logarithms they are bounded.
+Smoothness smoothness_of_probabilities(const Likelihood& likelihood) {
+  // away from singularities, near which products of several probabilities are large
+  constexpr double inside = 0.75;
+  Smoothness out = likelihood.smoothness();
+  if (likelihood.standard_function()) {
+    // exp(-exp(x + iy)) is bounded for |y| < pi / 2
+    constexpr double width_of_exponential = 1.57;
+    double steepest = 0.0, low = infinity, high = -infinity;
+    Composition sum;
+    for (Index c = 0; c < likelihood.classes(); ++c) {
+      sum.clear();
+      likelihood.compose({static_cast<double>(c), 1.0}, sum);
+      for (const Composition::Part& part : sum.parts) {
+        if (part.exponential) out.width = std::min(out.width, width_of_exponential);
+        if (part.coefficient == 0.0) continue;
+        steepest = std::max(steepest, std::fabs(part.coefficient));
+        low = std::min(low, -part.shift / part.coefficient);
+        high = std::max(high, -part.shift / part.coefficient);
+      }
+    }
+    if (steepest > 0.0) out = {out.width / steepest, 0.0, 0.5 * (low + high), 0.5 * (high - low)};
+  }
+  out.width *= inside;
+  return out;
+}
+
+/// The means of all classes' probabilities and of their squares over the same nodes, to 1e-13; false where that takes too
+/// many nodes.   second: may be null
+bool at_shared_nodes(const Likelihood& likelihood, double mean, double variance, Vector& first, Vector* second) {
+  constexpr std::size_t most_nodes = 200;
+  const Smoothness smoothness = smoothness_of_probabilities(likelihood);
+  if (!(smoothness.width > 0.0) || !std::isfinite(smoothness.centre) || !std::isfinite(smoothness.spread)) return false;
+  GaussianRule rule;
+  rule.place(mean, variance, smoothness);
+  if (rule.nodes().size() > most_nodes) return false;
+  const Index C = likelihood.classes();
+  first.setZero(C);
+  if (second) second->setZero(C);
+  for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
+    const double eta = rule.nodes()[j];
+    for (Index c = 0; c < C; ++c) {
+      const double p = std::exp(likelihood.log_density({static_cast<double>(c), 1.0}, &eta));
+      first[c] += rule.weights()[j] * p;
+      if (second) (*second)[c] += rule.weights()[j] * p * p;
+    }
+  }
+  return first.allFinite();
+}
+
+// K = 1. Improbable classes are integrated on the log scale, for their relative accuracy.
 void one_latent(const Likelihood& likelihood, double mean, double variance, std::vector<LogMoments>& classes,
                 bool second) {
+  constexpr double improbable = 1e-4;
+  Vector p, square;
+  const bool closed = likelihood.predictive_log_density({0.0, 1.0}, mean, variance).has_value();
+  const bool shared = variance > 0.0 && !(closed && !second) &&
+                      at_shared_nodes(likelihood, mean, variance, p, second ? &square : nullptr);
   TiltedRule rule;
   for (std::size_t c = 0; c < classes.size(); ++c) {
+    const auto at = static_cast<Index>(c);
     const Datum datum{static_cast<double>(c), 1.0};
-    classes[c].first = predictive_log_density(likelihood, datum, mean, variance);
+    classes[c].first = shared && !closed && p[at] > improbable
+                           ? std::log(p[at])
+                           : predictive_log_density(likelihood, datum, mean, variance);
     if (!second) continue;
     classes[c].second = 2.0 * classes[c].first;
     if (variance == 0.0) continue;
+    if (shared && square[at] > improbable) {
+      classes[c].second = std::log(square[at]);
+      continue;
+    }
     rule.place(likelihood, datum, 2.0, mean, variance);
     classes[c].second = rule.log_mass();
   }

@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "prior/collinear.h"
+
 namespace galvi {
 
 Index TermRows::size() const {
@@ -152,7 +154,7 @@ void Prior::check_collinear(const ConstVectorRef& diagonal, const ConstVectorRef
 }
 
 void Prior::throw_collinear() {
-  throw std::domain_error(
+  throw CollinearColumns(
       "columns with a flat prior, normal(0, Inf), are collinear or more than the rows: give them a finite sd "
       "in `prior`");
 }

@@ -174,6 +174,17 @@ test_that("groups are left out unless re_formula and conditions include them", {
   expect_identical(conditional_effects(fit, re_formula = NULL, robust = FALSE)$spray$estimate__, ce$spray$estimate__)
   one <- conditional_effects(fit, conditions = data.frame(id = 3), re_formula = NULL, robust = FALSE)$spray
   expect_equal(one$estimate__, unname(predict(fit, transform(one, id = 3))), tolerance = 1e-10)
+  # predict() takes groups that numbers name as text or factors too, and new ones
+  for (id in list("3", factor(3, levels = 1:4))) {
+    same <- conditional_effects(fit, conditions = data.frame(id = id), re_formula = NULL, robust = FALSE)$spray
+    expect_identical(same$estimate__, one$estimate__)
+    expect_identical(unique(same$id), "3")
+  }
+  new <- conditional_effects(fit, conditions = data.frame(id = "new"), re_formula = NULL, robust = FALSE)$spray
+  expect_equal(new$estimate__, unname(predict(fit, transform(one, id = "new"))), tolerance = 1e-10)
+  trend <- galvi(count ~ id + (1 | id), d, family = poisson(), hyper = "fixed")
+  expect_error(conditional_effects(trend, conditions = data.frame(id = "3")), "must be numbers",
+    class = "galvi_error_argument")
   # a condition alone does not include a group
   expect_equal(conditional_effects(fit, conditions = data.frame(id = 3))$spray$lower__, ce$spray$lower__)
 })

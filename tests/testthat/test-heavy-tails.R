@@ -228,3 +228,18 @@ test_that("a heavy-tailed default is for coefficients: directions that terms lea
     expect_error(galvi(formula, d, prior = own), "heavy tails", class = "galvi_error_prior")
   }
 })
+
+test_that("responses over too many orders of magnitude are told, not flat priors that nobody typed", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(20), w = rnorm(20))
+  d$y <- exp(200 * d$x)
+  for (prior in list(student_t(3, 0, 2.5), horseshoe())) {
+    own <- list(default = prior)
+    expect_error(suppressWarnings(galvi(y ~ x + w, d, inverse.gaussian("log"), prior = own)),
+      "dozens of orders of magnitude.*lognormal\\(\\) does\\.$", class = "galvi_error_numeric")
+    # what the message advises
+    expect_s3_class(suppressMessages(suppressWarnings(galvi(y ~ x + w, d, lognormal(), prior = own))), "galvi")
+  }
+  expect_error(galvi(y ~ x + w, transform(d, y = x, w = 2 * x), prior = normal(0, Inf)), "collinear",
+    class = "galvi_error_numeric")
+})

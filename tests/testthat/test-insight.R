@@ -109,9 +109,14 @@ test_that("get_predicted() has classes below each other, as of clm()", {
   found <- as.data.frame(insight::get_predicted(classes))
   expect_equal(found$Predicted, as.vector(predict(classes, type = "prob")))
   expect_identical(found$Response, rep(as.character(3:5), each = 32L))
-  expect_warning(with_se <- insight::get_predicted(classes, ci = 0.95), "no intervals",
+  limits <- as.data.frame(insight::get_predicted(classes, ci = 0.95))
+  expect_equal(limits$SE, as.vector(predict(classes, type = "prob", se.fit = TRUE)$se.fit))
+  both <- predict(classes, type = "prob", interval = "credible")
+  expect_equal(limits$CI_low, as.vector(both[, , "lwr"]))
+  expect_equal(limits$CI_high, as.vector(both[, , "upr"]))
+  expect_true(all(c("CI_low_0.5", "CI_high_0.9") %in% names(as.data.frame(insight::get_predicted(classes, ci = c(0.5, 0.9))))))
+  expect_warning(insight::get_predicted(classes, predict = "classification", ci = 0.95), "no intervals",
     class = "galvi_warning_argument")
-  expect_equal(as.data.frame(with_se)$SE, as.vector(predict(classes, type = "prob", se.fit = TRUE)$se.fit))
   expect_identical(as.character(insight::get_predicted(classes, predict = "classification")),
     as.character(predict(classes, type = "class")))
   skip_if_not_installed("ordinal")
@@ -121,6 +126,44 @@ test_that("get_predicted() has classes below each other, as of clm()", {
   expect_identical(ours[c("Row", "Response", "temp", "contact")], theirs[c("Row", "Response", "temp", "contact")])
   # posterior means, not values at the mode
   expect_equal(ours$Predicted, theirs$Predicted, tolerance = 0.02)
+})
+
+test_that("ggeffects' grids have the intervals of predict(), of classes and of parameters too", {
+  new <- data.frame(wt = c(2, 3), cyl = c(4, 4))
+  fit <- galvi(mpg ~ wt + factor(cyl), mtcars)
+  at <- get_predictions.galvi(fit, new, ci_level = 0.8)
+  expect_equal(unname(as.matrix(at[c("predicted", "conf.low", "conf.high")])),
+    unname(predict(fit, new, interval = "credible", level = 0.8)))
+  expect_equal(get_predictions.galvi(fit, new, interval = "prediction")$conf.low,
+    unname(predict(fit, new, interval = "prediction")[, "lwr"]))
+  none <- get_predictions.galvi(fit, new, ci_level = NA)
+  expect_equal(none$predicted, unname(predict(fit, new)))
+  expect_identical(none$conf.low, c(NA_real_, NA_real_))
+  groups <- galvi(weight ~ Time + (1 | Chick), ChickWeight[1:100, ], hyper = "fixed")
+  chick <- data.frame(Time = 2, Chick = "1")
+  expect_equal(get_predictions.galvi(groups, chick)$predicted, unname(predict(groups, chick, re_formula = NA)))
+  expect_equal(get_predictions.galvi(groups, chick, type = "random")$predicted, unname(predict(groups, chick)))
+  for (family in list(cumulative(), sratio())) {
+    classes <- galvi(factor(gear, ordered = TRUE) ~ wt, mtcars, family, hyper = "fixed")
+    at <- get_predictions.galvi(classes, new["wt"])
+    both <- predict(classes, new, type = "prob", interval = "credible")
+    expect_equal(at$predicted, as.vector(both[, , "fit"]))
+    expect_equal(at$conf.high, as.vector(both[, , "upr"]))
+    expect_identical(at$response.level, rep(c("3", "4", "5"), each = 2L))
+    expect_identical(at$wt, rep(new$wt, 3L))
+  }
+  zeros <- galvi(count ~ spray, InsectSprays, zero_inflated(), hyper = "fixed")
+  spray <- data.frame(spray = "C")
+  expect_equal(get_predictions.galvi(zeros, spray)$predicted, unname(predict(zeros, spray, dpar = "mu")))
+  expect_equal(get_predictions.galvi(zeros, spray, type = "zero_inflated")$predicted, unname(predict(zeros, spray)))
+  expect_equal(get_predictions.galvi(zeros, spray, type = "zi_prob")$predicted, unname(predict(zeros, spray, dpar = "zi")))
+  expect_error(get_predictions.galvi(fit, new, type = "zi_prob"), "excess zeros", class = "galvi_error_argument")
+  expect_error(get_predictions.galvi(fit, new, type = "simulate"), "zero_inflated", class = "galvi_error_argument")
+  skip_if_not_installed("ggeffects")
+  at <- suppressMessages(suppressWarnings(ggeffects::ggpredict(fit, "wt [2, 3]")))
+  expect_equal(at$predicted, unname(predict(fit, new)))
+  skip_if_not_installed("ggeffects", "2.0.0")
+  expect_equal(at$conf.low, unname(predict(fit, new, interval = "credible")[, "lwr"]))
 })
 
 test_that("model_parameters() has the coefficients, errors and intervals of lm() and glm()", {

@@ -123,7 +123,7 @@ test_that("priors to type are centred where the default ones are, and leave out 
   expect_equal(advice$default, normal(0, 1.5))
   some <- suppressWarnings(update(fit, prior = list(karno = normal(0, 0.1))))
   text <- notes_of(some, "uncertainty")[[1L]]$text
-  expect_match(text, "Add to the priors that you gave one")
+  expect_match(text, "To the priors that you gave, add one that says")
   expect_named(advised_prior(text), c("at_means", "default"))
   all <- galvi(time ~ karno + celltype, v, inverse.gaussian("log"),
     prior = list(at_means = normal(4.8, 5), default = normal(0, 5)))

@@ -347,3 +347,40 @@ test_that("classes that are impossible have the probability zero", {
     expect_close(apply(far, 1:2, sum), matrix(1, 20, 3), 1e-12)
   }
 })
+
+test_that("probabilities of classes are averages over the linear predictor, of any family, variance and discrimination", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(60), y = ordered(sample(1:4, 60, TRUE)))
+  families <- list(cumulative(), cumulative("probit"), cumulative("cloglog"), cumulative("loglog"), cumulative("cauchit"),
+    sratio(), sratio("probit"), cratio("cloglog"), acat())
+  z <- seq(-9, 9, length.out = 4001)
+  weight <- dnorm(z) / sum(dnorm(z))
+  at <- expand.grid(mean = c(-6, -1.3, 0, 0.4, 3), variance = c(0, 1e-5, 0.003, 0.1, 0.9, 8, 60))
+  for (family in families) {
+    fit <- galvi(y ~ x, d, family, hyper = "fixed")
+    found <- independent_classes(fit$model$likelihood, fit, cbind(at$mean), cbind(at$variance), TRUE)
+    for (i in seq_len(nrow(at))) {
+      eta <- at$mean[i] + sqrt(at$variance[i]) * z
+      p <- independent_classes(fit$model$likelihood, fit, cbind(eta), cbind(0 * eta), FALSE)$probability
+      expect_equal(found$probability[i, ], drop(weight %*% p), tolerance = 1e-9, label = family_label(fit))
+      expect_equal(found$second[i, ], drop(weight %*% p^2), tolerance = 1e-9, label = family_label(fit))
+    }
+  }
+  # what is shared by rows and by threads does not matter
+  scaled <- galvi(list(y ~ x, disc ~ x), d, cumulative(), hyper = "fixed")
+  mean <- cbind(rnorm(40), rnorm(40))
+  variance <- cbind(rexp(40), rexp(40) / 5)
+  of <- function(rows, threads) {
+    scaled$control$threads <- threads
+    independent_classes(scaled$model$likelihood, scaled, mean[rows, , drop = FALSE], variance[rows, , drop = FALSE], TRUE)
+  }
+  all <- of(1:40, 2L)
+  expect_identical(all, of(1:40, 1L))
+  for (i in c(1L, 17L)) expect_identical(of(i, 1L), lapply(all, function(x) x[i, , drop = FALSE]))
+  log_disc <- mean[1L, 2L] + sqrt(variance[1L, 2L]) * z
+  p <- vapply(log_disc, function(own) {
+    drop(independent_classes(scaled$model$likelihood, scaled, cbind(mean[1L, 1L], own), cbind(variance[1L, 1L], 0),
+      FALSE)$probability)
+  }, numeric(4))
+  expect_equal(all$probability[1L, ], drop(p %*% weight), tolerance = 1e-8)
+})

@@ -133,4 +133,16 @@ test_that("re.form is re_formula, everywhere, and new levels are allowed unless 
   expect_error(predict(fit, new, allow.new.levels = FALSE), "`Chick`", class = "galvi_error_newdata")
   expect_equal(predict(fit, new[1, ], allow.new.levels = FALSE), predict(fit, new[1, ]))
   expect_equal(predict(fit, new["Time"], re.form = NA, allow.new.levels = FALSE), predict(fit, new, re.form = NA))
+  # brms' words
+  expect_equal(predict(fit, new, allow_new_levels = TRUE), predict(fit, new))
+  expect_equal(predict(fit, new, allow_new_levels = TRUE, sample_new_levels = "gaussian"), predict(fit, new))
+  expect_error(predict(fit, new, allow_new_levels = FALSE), "`Chick`", class = "galvi_error_newdata")
+  expect_error(predict(fit, new, allow_new_levels = NA), "allow_new_levels", class = "galvi_error_argument")
+  for (call in calls[c(1:3, 5:7)]) {
+    expect_equal(call(fit, allow_new_levels = TRUE), call(fit))
+  }
+  for (call in list(predict, posterior_epred.galvi, posterior_predict.galvi)) {
+    expect_error(call(fit, new, sample_new_levels = "uncertainty"), "\"gaussian\"", class = "galvi_error_argument")
+  }
+  expect_error(galvi(weight ~ Time, ChickWeight, allow_new_levels = TRUE), "argument of predict", class = "galvi_error")
 })

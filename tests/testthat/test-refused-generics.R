@@ -13,6 +13,10 @@ test_that("every generic that is refused says what to use", {
   for (ask in c("profile", "influence", "dummy.coef", "alias")) {
     refused(getExportedValue("stats", ask)(fit), paste0(ask, "() is not available"))
   }
+  if (requireNamespace("brms", quietly = TRUE)) {
+    refused(brms::conditional_smooths(fit), "use plot(fit)")
+    expect_no_error(predict(galvi(y ~ s(x), d), d[1:2, ], type = "terms", se.fit = TRUE))
+  }
   if (requireNamespace("sandwich", quietly = TRUE)) {
     refused(sandwich::sandwich(fit), "(1 | g)")
     refused(sandwich::vcovHC(fit), "sigma ~ x")

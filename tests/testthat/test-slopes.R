@@ -374,3 +374,16 @@ test_that("by_hyper = \"each\" is a term for each level", {
     expect_error(galvi(bad, d), class = "galvi_error_argument")
   }
 })
+
+test_that("groups a:b have the labels and the order of lme4", {
+  skip_if_not_installed("lme4")
+  set.seed(1)
+  d <- expand.grid(a = c("b2", "b1", "b3"), b = c("z", "x", "y"), r = 1:4)
+  d$y <- rnorm(nrow(d)) + rnorm(9)[as.integer(interaction(d$a, d$b))]
+  as_text <- transform(d, a = as.character(a), b = as.character(b))[-(1:3), ]
+  for (d in list(d, transform(as_text, a = as.integer(factor(a)) * 5L), as_text)) {
+    ours <- ranef(galvi(y ~ 1 + (1 | a:b), d, hyper = "fixed"))[["a:b"]]
+    theirs <- lme4::ranef(suppressMessages(lme4::lmer(y ~ 1 + (1 | a:b), d)))[["a:b"]]
+    expect_identical(rownames(ours), rownames(theirs))
+  }
+})
