@@ -227,8 +227,8 @@ draw_latent <- function(model, posterior, rows, count, threads) {
     .Call(`_galvi_draw_latent`, model, posterior, rows, count, threads)
 }
 
-predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability, censoring = NULL, counts = NULL, known = NULL) {
-    .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability, censoring, counts, known)
+predict_response <- function(likelihood, hyper, size, y, mean, variance, what, probability, censoring = NULL, counts = NULL, known = NULL, threads = 1L) {
+    .Call(`_galvi_predict_response`, likelihood, hyper, size, y, mean, variance, what, probability, censoring, counts, known, threads)
 }
 
 #' What a custom density adds up to over its support

@@ -160,7 +160,7 @@ loo_at_points <- function(fit) {
   model <- fit$model
   share <- pmin(1, model$weights)
   sum_of <- function(x) {
-    top <- row_max(x)
+    top <- row_top(x)
     top + log(rowSums(exp(x - top)))
   }
   out <- by_point_rows(affordable_points(fit, fitted_points_of(fit)), function(own, at) {

@@ -240,7 +240,8 @@ state_moment <- function(fit, state, what, at, size, y, probability, censoring, 
     y = if (is.null(y)) numeric(n) else rep_len(y, max(at))[all],
     mean = state$mean[own, , drop = FALSE], variance = state$variance[own, , drop = FALSE],
     what = what, probability = if (is.null(probability)) 0.5 else rep_len(probability, max(at))[all],
-    censoring = take_rows_of(censoring, all), counts = take_rows_of(counts, all), known = take_rows_of(known, all)
+    censoring = take_rows_of(censoring, all), counts = take_rows_of(counts, all), known = take_rows_of(known, all),
+    threads = fit$control$threads
   ))
 }
 

@@ -420,8 +420,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // predict_response
-Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector size, Rcpp::NumericVector y, Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what, Rcpp::NumericVector probability, Rcpp::Nullable<Rcpp::NumericMatrix> censoring, Rcpp::Nullable<Rcpp::NumericMatrix> counts, Rcpp::Nullable<Rcpp::NumericMatrix> known);
-RcppExport SEXP _galvi_predict_response(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP sizeSEXP, SEXP ySEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP whatSEXP, SEXP probabilitySEXP, SEXP censoringSEXP, SEXP countsSEXP, SEXP knownSEXP) {
+Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector size, Rcpp::NumericVector y, Rcpp::NumericVector mean, Rcpp::NumericVector variance, std::string what, Rcpp::NumericVector probability, Rcpp::Nullable<Rcpp::NumericMatrix> censoring, Rcpp::Nullable<Rcpp::NumericMatrix> counts, Rcpp::Nullable<Rcpp::NumericMatrix> known, int threads);
+RcppExport SEXP _galvi_predict_response(SEXP likelihoodSEXP, SEXP hyperSEXP, SEXP sizeSEXP, SEXP ySEXP, SEXP meanSEXP, SEXP varianceSEXP, SEXP whatSEXP, SEXP probabilitySEXP, SEXP censoringSEXP, SEXP countsSEXP, SEXP knownSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type likelihood(likelihoodSEXP);
@@ -435,7 +435,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type censoring(censoringSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type counts(countsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type known(knownSEXP);
-    rcpp_result_gen = Rcpp::wrap(predict_response(likelihood, hyper, size, y, mean, variance, what, probability, censoring, counts, known));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(predict_response(likelihood, hyper, size, y, mean, variance, what, probability, censoring, counts, known, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -622,7 +623,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_nearest_places", (DL_FUNC) &_galvi_nearest_places, 4},
     {"_galvi_predict_latent", (DL_FUNC) &_galvi_predict_latent, 4},
     {"_galvi_draw_latent", (DL_FUNC) &_galvi_draw_latent, 5},
-    {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 11},
+    {"_galvi_predict_response", (DL_FUNC) &_galvi_predict_response, 12},
     {"_galvi_density_mass", (DL_FUNC) &_galvi_density_mass, 3},
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 6},
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},

@@ -8,6 +8,7 @@
 #include "border/model_from_list.h"
 #include "border/monitor.h"
 #include "likelihood/custom.h"
+#include "likelihood/distributional.h"
 #include "numeric/alike_rows.h"
 #include "numeric/backend.h"
 #include "numeric/parallel.h"
@@ -67,6 +68,70 @@ const std::map<std::string, Quantity>& quantities() {
   return table;
 }
 
+/// Log densities of rows whose eta is known, as at points: many at once, by what the likelihood computes of the same rows
+/// once for all sets of hyperparameters.
+class KnownRows {
+ public:
+  KnownRows(const Likelihood& likelihood, galvi::Index count)
+      : likelihood_(likelihood),
+        K_(likelihood.latents()),
+        count_(count),
+        possible_(!likelihood.custom() && !likelihood.mixed() && likelihood.classes() == 0 &&
+                  !(likelihood.distributional() && likelihood.distributional()->custom_several())) {}
+
+  /// False where these are no such rows, or some are missing or impossible.   datum(n); mean(n, k), variance(n, k)
+  template <class DatumOf, class Mean, class Variance>
+  bool log_densities(const DatumOf& datum, const Mean& mean, const Variance& variance, double* out) {
+    using namespace galvi;
+    Matrix eta(possible_ ? count_ : 0, K_);
+    for (Index k = 0; k < K_; ++k)
+      for (Index n = 0; n < eta.rows(); ++n) {
+        eta(n, k) = mean(n, k);
+        if (!(variance(n, k) == 0.0) || !std::isfinite(eta(n, k))) return false;
+      }
+    if (!possible_ || !prepare(datum)) return false;
+    Index first = 0;
+    for (const PreparedRows& rows : prepared_) {
+      likelihood_.careful_log_densities(rows, eta.middleRows(first, rows.size()),
+                                        Eigen::Map<Eigen::ArrayXd>(out + first, rows.size()));
+      first += rows.size();
+    }
+    return true;
+  }
+
+ private:
+  template <class DatumOf>
+  bool prepare(const DatumOf& datum_of) {
+    using namespace galvi;
+    Matrix facts(count_, 7);
+    for (Index n = 0; n < count_; ++n) {
+      const Datum datum = datum_of(n);
+      const Support support = likelihood_.support(datum);
+      const bool inside = datum.censored() || (datum.y >= support.low && datum.y <= support.high);
+      if (datum.counts || !inside || std::isnan(datum.y) || std::isnan(datum.upper) || std::isnan(datum.size))
+        return false;
+      facts.row(n) << datum.y, datum.size, datum.upper, datum.entry, datum.noise, datum.exit, 1.0;
+    }
+    if (facts_.rows() == count_ && facts_ == facts) return true;
+    facts_ = std::move(facts);
+    prepared_.clear();
+    for (Index first = 0; first < count_; first += PreparedRows::most) {
+      const auto own = facts_.middleRows(first, std::min<Index>(PreparedRows::most, count_ - first));
+      Data data{own.col(0), own.col(1), own.col(6)};
+      data.censoring = own(Eigen::all, {0, 2, 3});
+      data.known = own(Eigen::all, {4, 3, 5});
+      prepared_.push_back(likelihood_.prepare(std::move(data)));
+    }
+    return true;
+  }
+
+  const Likelihood& likelihood_;
+  galvi::Index K_, count_;
+  bool possible_;
+  galvi::Matrix facts_;
+  std::vector<galvi::PreparedRows> prepared_;
+};
+
 }  // namespace
 
 // `hyper` is one set of all hyperparameters, or a matrix with a set in each row: the first of as many equal parts of the
@@ -83,7 +148,8 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
                                      Rcpp::NumericVector probability,
                                      Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue,
                                      Rcpp::Nullable<Rcpp::NumericMatrix> counts = R_NilValue,
-                                     Rcpp::Nullable<Rcpp::NumericMatrix> known = R_NilValue) {
+                                     Rcpp::Nullable<Rcpp::NumericMatrix> known = R_NilValue,
+                                     int threads = 1) {
   const auto quantity = quantities().find(what);
   if (quantity == quantities().end())
     throw std::invalid_argument("unknown predictive quantity \"" + what + "\"");
@@ -95,7 +161,10 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
   if (N * K != mean.size()) throw std::invalid_argument("mean must be N x K");
   if (part * sets != N) throw std::invalid_argument("sets of hyperparameters must have equal numbers of rows");
   Rcpp::NumericVector out(N);
-  auto at = [](const Rcpp::NumericVector& x, R_xlen_t n) { return x.size() ? x[n % x.size()] : 1.0; };
+  auto at = [](const Rcpp::NumericVector& x, R_xlen_t n) {
+    const R_xlen_t size = x.size();
+    return size == 0 ? 1.0 : x[n < size ? n : n % size];  // a division for each number would be most of the work
+  };
   const galvi::Matrix range =
       censoring.isNull() ? galvi::Matrix(0, 3) : galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
   if (censoring.isNotNull() && (range.rows() != N || range.cols() != 3))
@@ -110,27 +179,52 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
     if (trials.cols() != N || trials.rows() != l->classes())
       throw std::invalid_argument("counts must be N x classes");
   }
-  galvi::Vector m(K), v(K);
-  galvi::CallMonitor monitor(R_NilValue);
-  for (R_xlen_t n = 0; n < N; ++n) {
-    monitor.poll();
-    if (n > 0 && sets > 1 && n % part == 0) l->update(values.row(n / part).transpose());
-    for (R_xlen_t k = 0; k < K; ++k) {
-      m[k] = mean[n + k * N];
-      v[k] = at(variance, n + k * N);
-    }
-    Row row{{at(y, n), at(size, n)}, m.data(), v.data(), at(probability, n)};
-    if (range.rows() > 0) row.datum = {range(n, 0), at(size, n), range(n, 1), range(n, 2)};
+  const auto datum_of = [&](R_xlen_t n) {
+    galvi::Datum datum{at(y, n), at(size, n)};
+    if (range.rows() > 0) datum = {range(n, 0), at(size, n), range(n, 1), range(n, 2)};
     if (facts.rows() > 0) {
-      row.datum.noise = facts(n, 0);
-      row.datum.entry = std::max(row.datum.entry, facts(n, 1));
-      row.datum.exit = facts(n, 2);
+      datum.noise = facts(n, 0);
+      datum.entry = std::max(datum.entry, facts(n, 1));
+      datum.exit = facts(n, 2);
     }
-    if (trials.cols() > 0) row.datum.counts = trials.col(n).data();
-    const bool missing = (row.datum.counts && !trials.col(n).allFinite()) || !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.datum.y) ||
-                         std::isnan(row.datum.size) || std::isnan(row.datum.upper) ||
-                         std::isnan(row.probability);
-    out[n] = missing ? NA_REAL : quantity->second(*l, row);
+    if (trials.cols() > 0) datum.counts = trials.col(n).data();
+    return datum;
+  };
+  const auto missing = [&](const Row& row) {
+    const Eigen::Map<const galvi::Vector> m(row.mean, K), v(row.variance, K);
+    return !m.allFinite() || !v.allFinite() || v.minCoeff() < 0.0 || std::isnan(row.datum.y) ||
+           std::isnan(row.datum.size) || std::isnan(row.datum.upper) || std::isnan(row.probability) ||
+           (row.datum.counts && !Eigen::Map<const galvi::Vector>(row.datum.counts, trials.rows()).allFinite());
+  };
+  galvi::CallMonitor monitor(R_NilValue);
+  galvi::Context context{galvi::backend("auto"), monitor, threads};
+  constexpr R_xlen_t rows_at_a_time = 16;
+  constexpr double row_work = 1e4;  // approximate flops
+  KnownRows known_rows(*l, part);
+  for (R_xlen_t set = 0; set < sets; ++set) {
+    monitor.poll();
+    if (set > 0) l->update(values.row(set).transpose());
+    const R_xlen_t first = set * part;
+    const bool certain = what == "log_density" &&
+                         known_rows.log_densities(
+                             [&](R_xlen_t n) { return datum_of(first + n); },
+                             [&](R_xlen_t n, galvi::Index k) { return mean[first + n + k * N]; },
+                             [&](R_xlen_t n, galvi::Index k) { return at(variance, first + n + k * N); },
+                             out.begin() + first);
+    if (certain) continue;
+    galvi::parallel_for(context, (part + rows_at_a_time - 1) / rows_at_a_time, row_work * static_cast<double>(part),
+                        [&](galvi::Index block) {
+      galvi::Vector m(K), v(K);
+      for (R_xlen_t i = block * rows_at_a_time; i < std::min<R_xlen_t>(part, (block + 1) * rows_at_a_time); ++i) {
+        const R_xlen_t n = first + i;
+        for (R_xlen_t k = 0; k < K; ++k) {
+          m[k] = mean[n + k * N];
+          v[k] = at(variance, n + k * N);
+        }
+        const Row row{datum_of(n), m.data(), v.data(), at(probability, n)};
+        out[n] = missing(row) ? NA_REAL : quantity->second(*l, row);
+      }
+    });
   }
   return out;
 }
