@@ -28,7 +28,8 @@ struct Numbers {
       last = std::ceil(centre + reach * (sd + 2.0));
     }
   }
-  int count() const { return static_cast<int>((last - first) / step) + 1; }
+  // none where the rate overflows
+  int count() const { return last < infinity ? static_cast<int>((last - first) / step) + 1 : 0; }
   double step, first, last;
 };
 

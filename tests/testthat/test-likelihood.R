@@ -165,6 +165,10 @@ test_that("large counts, shapes and precisions lose no digits", {
   expect_close(at("student", c(1e12, 0.7), 0.3, 1), dnorm(0.3, 1, 0.7, log = TRUE), 1e-10)
 })
 
+test_that("the density of a sum of more parts than a number can say is zero", {
+  expect_equal(probe_likelihood(likelihood_spec("tweedie"), c(1e-200, 1.5), 1e250, 1, 575)[1], -Inf)
+})
+
 test_that("conditional moments and distribution functions are R's", {
   eta <- c(-3, -0.2, 0.5, 2)
   conditional <- function(type, y, size) {
