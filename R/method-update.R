@@ -212,6 +212,9 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
       ), describe(formula.)))
     }
     changed <- stats::update(without_dot(object), formula.)
+    # that of bf(y ~ x, family = ) goes with it
+    brought <- if (is.null(call[["family"]])) family_of_formula(eval(call$formula, parent.frame()))
+    if (!is.null(brought)) call$family <- brought
     others <- lapply(unname(object$design$others), `[[`, "formula")
     call$formula <- if (length(others)) as.call(c(quote(list), changed, others)) else changed
   }
