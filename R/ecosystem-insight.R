@@ -374,7 +374,7 @@ model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...)
   }
   has_mean <- !inherits(model, "galvi_cox") && !has_classes(model) && !is_volatility(model) && !is_censored(model)
   if (has_mean) {
-    r2 <- r2.galvi(model)
+    r2 <- if (inherits(model, "galvi_wide")) list(R2 = explained(model)) else r2.galvi(model)
     values[names(r2)] <- lapply(r2, unname)
     # the groups' share of what fixed effects do not explain
     if ("R2_marginal" %in% names(values)) {

@@ -39,7 +39,7 @@
 #'
 #' @section Checks:
 #' * **performance**: `model_performance()` (with leave-one-out densities in place of AIC), `r2()`, `icc()`,
-#'   `rmse()`, `check_predictions()`, `check_collinearity()`, `check_outliers()` and, for the gaussian family,
+#'   `rmse()`, `check_predictions()`, `check_singularity()`, `check_collinearity()`, `check_outliers()` and, for the gaussian family,
 #'   `check_heteroscedasticity()` and `check_normality()`. `compare_performance()` and
 #'   `parameters::compare_parameters()` refuse fits of galvi, because they accept a fixed list of classes; use
 #'   [anova()][anova.galvi] and `modelsummary()`.

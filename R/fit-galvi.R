@@ -50,7 +50,7 @@
 #' errors that show the call as it is written here.
 #'
 #' A list of formulas gives other parameters of the family linear predictors of their own, see [distributional]:
-#' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too.
+#' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too, with the family that they may have.
 #'
 #' @section Weights:
 #' `weights` mean what they mean in [stats::lm()], [stats::glm()], `mgcv::gam()` and `lme4::lmer()`:

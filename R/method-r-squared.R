@@ -8,6 +8,11 @@
 # performance::r2() makes of linear models, with weights and trials counted.
 #' @exportS3Method performance::r2
 r2.galvi <- function(model, ...) {
+  if (inherits(model, "galvi_wide")) {
+    each <- explained(model)
+    shares <- lapply(names(each), function(name) list(R2 = c(R2 = each[[name]]), Response = c(Response = name)))
+    return(structure(stats::setNames(shares, names(each)), class = c("r2_mlm", "list")))
+  }
   if (!is.null(no_shares(model))) {
     return(structure(list(R2 = explained(model)), class = c("r2_generic", "list")))
   }

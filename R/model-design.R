@@ -57,15 +57,15 @@ check_two_parts <- function(formula, family) {
   right <- formula[[length(formula)]]
   if (length(formula) != 3L || head_name(right) != "|") return(invisible())
   second <- setdiff(c(always_predicted(family), family$dpars), "mu")
+  if (!length(second)) return(invisible())
   part <- function(left, right) deparse_one(call("~", left, right))
-  if (family$family %in% c("poisson", "negbinomial")) {
+  if (family$family == "negbinomial") {
     stop_galvi("formula", sprintf(paste(
       "`%s`: groups are in parentheses, (1 | g) or (x | g); a formula of zeros, as in zeroinfl() of pscl, is",
-      "list(%s, %s) with family = zero_inflated(%s()), and as in hurdle() that of `hu` with hurdle(%s())."
-    ), deparse_one(right), part(formula[[2L]], right[[2L]]), part(quote(zi), right[[3L]]), family$family,
-    family$family))
+      "list(%s, %s) with family = zero_inflated(negbinomial()), and as in hurdle() that of `hu` with",
+      "hurdle(negbinomial())."
+    ), deparse_one(right), part(formula[[2L]], right[[2L]]), part(quote(zi), right[[3L]])))
   }
-  if (!length(second)) return(invisible())
   stop_galvi("formula", sprintf(
     "`%s`: groups are in parentheses, (1 | g) or (x | g); a formula of `%s`, as in betareg and pscl, is list(%s, %s).",
     deparse_one(right), second[1L], part(formula[[2L]], right[[2L]]), part(as.name(second[1L]), right[[3L]])

@@ -165,12 +165,20 @@ with_zero_part <- function(call) {
   replace_in(call, "family", call("zero_inflated", call[["family"]]))
 }
 
-# The families by which cumulative() takes the place of binomial(): the response has more than two levels.
+# The family of a response of classes, where the data show it: that of two, of more, or NULL.
+family_of_classes <- function(call, data) {
+  f <- first_formula(call)
+  env <- environment(f)
+  y <- tryCatch(eval(f[[2L]], as.list(data), if (is.null(env)) globalenv() else env), error = function(e) NULL)
+  levels <- if (is.factor(y)) nlevels(y) else if (is.logical(y) || is.numeric(y) && all(y %in% c(0, 1, NA))) 2L else 0L
+  if (levels > 2L) quote(cumulative) else if (levels == 2L) quote(binomial)
+}
+
+# A link alone is of binomial() unless the response has more classes.
 with_classes <- function(call, new, data) {
   if (!is.null(call[["family"]]) || head_name(new[["family"]]) != "binomial") return(new)
-  f <- first_formula(new)
-  y <- tryCatch(eval(f[[2L]], as.list(data), globalenv()), error = function(e) NULL)
-  if (is.factor(y) && nlevels(y) > 2L) new$family[[1L]] <- quote(cumulative)
+  own <- family_of_classes(new, data)
+  if (!is.null(own)) new$family[[1L]] <- own
   new
 }
 
@@ -287,7 +295,7 @@ check_foreign_arguments <- function(extra, call, data = NULL) {
     method <- new[["method"]]
     if (is.character(method) && method %in% names(foreign_methods)) {
       say <- c(say, foreign_methods[[method]])
-      new <- without_foreign_method(new)
+      new <- without_foreign_method(new, data)
     }
     new <- without_sampler_control(with_classes(call, new, data))
     say <- c(say, sprintf("Write %s.", call_text(with_own_terms(new))))
@@ -313,17 +321,17 @@ terms_foreign_to <- function(family) {
 }
 
 # Of polr() it is the link.
-without_foreign_method <- function(call) {
-  method <- call[["method"]]
+without_foreign_method <- function(call, data) {
+  link <- c(logistic = "logit", probit = "probit")[call[["method"]]]
   call["method"] <- NULL
-  if (method %in% c("logistic", "probit")) call <- with_link(call, if (method == "probit") "probit" else "logit")
-  call
+  own <- if (is.na(link)) NULL else if (is.null(call[["family"]])) family_of_classes(call, data) else call[["family"]]
+  if (is.null(own)) call else with_link(replace_in(call, "family", own), unname(link))
 }
 
 check_foreign_method <- function(method, call, data = NULL) {
   say <- if (is.character(method) && length(method) == 1L) foreign_methods[method]
   if (is.null(say) || is.na(say)) return(invisible())
-  call <- with_classes(call, without_foreign_method(replace_in(call, "method", method)), data)
+  call <- without_foreign_method(replace_in(call, "method", method), data)
   stop_galvi("method", sprintf("`method = \"%s\"` is no algorithm of galvi. %s Write %s.", method, say,
     call_text(with_own_terms(call))))
 }
@@ -452,7 +460,10 @@ foreign_arguments <- local({
         to = function(call, value) with_correlation(call, value),
           say = "Correlated residuals are a term of the formula."
       ),
-      fixed = list(to = function(call, value) as.call(append(as.list(call), list(value), 1L)),
+      fixed = list(
+        to = function(call, value) {
+          if (is.null(first_formula(call))) as.call(append(as.list(call), list(value), 1L)) else call
+        },
         say = "The first argument is the formula."),
       dist = families(NULL), distribution = families(NULL), link = list(
         to = function(call, value) with_link(call, value), say = "The link is an argument of the family."
