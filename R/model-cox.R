@@ -207,7 +207,7 @@ cut_follow_up <- function(times, intervals, stratum, rows, name) {
   bad <- out$row[none & out$event == 1]
   if (length(bad)) {
     # each event time is an interval, in which all who are at risk have a piece
-    few <- length(unique(times$stop[times$event == 1])) <= 1000L
+    few <- length(unique(times$stop[times$event == 1])) <= 100L
     response_error(name, sprintf(paste(
       "has an event without time at risk, at %s in row %s: use a positive time, %s%s"
     ), format(times$stop[bad[1L]]), row_label(bad[1L]), positive_time(name, times$stop), if (few) {

@@ -176,6 +176,11 @@ test_that("the family of a formula of brms is that of the fit, or must agree wit
   expect_identical(default_prior(counts, mtcars), default_prior(carb ~ wt, mtcars, poisson()))
   expect_error(galvi(counts, mtcars, family = gaussian()), "different families", class = "galvi_error_family")
   expect_equal(coef(update(galvi(counts, mtcars), . ~ . + hp)), coef(galvi(carb ~ wt + hp, mtcars, poisson())))
+  fit <- local({
+    gone <- counts
+    galvi(gone, mtcars)
+  })
+  expect_equal(coef(update(fit, . ~ . + hp)), coef(galvi(carb ~ wt + hp, mtcars, poisson())))
   scale <- brms::brmsformula(dist ~ speed, sigma ~ speed, family = brms::student())
   expect_identical(galvi(scale, cars)$family$family, "student")
   several <- brms::bf(mvbind(speed, dist) ~ 1, family = poisson()) + brms::set_rescor(FALSE)
