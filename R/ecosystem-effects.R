@@ -13,7 +13,7 @@
 population_posterior <- function(view, frame) {
   specs <- view$design$specs
   fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
-  smooth <- !fixed & !which_can(specs, "grouped") & !which_can(specs, "intervals")
+  smooth <- !fixed & which_of_population(specs)
   rows <- without_groups(frame_rows(view$design, frame)$terms, specs)
   shown <- if (any(fixed)) which(shown_columns(specs[[which(fixed)]]))
   W <- if (any(fixed)) printed_columns(specs[[which(fixed)]], frame)[, shown, drop = FALSE] else {
@@ -46,11 +46,11 @@ population_posterior <- function(view, frame) {
 
 as_key <- function(x) if (is.matrix(x)) do.call(paste, as.data.frame(x)) else format(x, digits = 15L)
 
-#' No node of the groups' fields
+#' No node of the groups' fields, or of residuals
 #' @noRd
 without_groups <- function(rows, specs) {
   n <- NROW(rows[[1L]][[1L]])
-  for (t in which(which_can(specs, "grouped"))) rows[[t]] <- without_effects(rows[[t]], FALSE, n)
+  for (t in which(which_can(specs, "grouped") | which_can(specs, "residual"))) rows[[t]] <- without_effects(rows[[t]], FALSE, n)
   rows
 }
 
@@ -116,11 +116,26 @@ grid_data <- function(fit, dpar, data, params, mode = "link", ...) {
       "of classes use marginaleffects::avg_predictions()."
     ))
   }
+  call <- call("galvi", response_alone(fit, dpar))
   if (inherits(fit, "galvi_cox")) fit <- rows_view(fit)
   if (inherits(fit, "galvi_stages")) fit <- stages_view(fit)
   terms <- grid_terms(predictor_for(fit, dpar, "emmeans()"))
   if (is.null(data)) data <- original_data(fit, setdiff(all.vars(terms), params))
-  emmeans::recover_data(fit$call, terms, fit$na.action, data = data, frame = fit$data, params = params, ...)
+  emmeans::recover_data(call, terms, fit$na.action, data = data, frame = fit$data, params = params, ...)
+}
+
+#' The formula as emmeans() reads it, which takes each function left of `~` for a transformation: log(y) is one,
+#' but not y | trials(n), Surv(time, status), factor(y) or what makes columns of several responses
+#' @noRd
+response_alone <- function(fit, dpar) {
+  formula <- fit$formula
+  left <- formula[[2L]]
+  words <- left_with_bar(left)
+  if (!is.null(words)) left <- words[[2L]]
+  other <- inherits(fit, c("galvi_cox", "galvi_wide")) || !is.null(dpar) && dpar != "mu"
+  plain <- other || has_classes(fit) || is_discrete(fit) || is_censored(fit)
+  formula[[2L]] <- if (plain) quote(.response) else left
+  formula
 }
 
 #' The terms of a predictor's fixed effects, of the inputs of its other terms (but for groups) and of its offsets, from
@@ -128,10 +143,12 @@ grid_data <- function(fit, dpar, data, params, mode = "link", ...) {
 #' @noRd
 grid_terms <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
-  inputs <- lapply(specs[!which_can(specs, "grouped") & !which_can(specs, "intervals")], function(spec) {
+  inputs <- lapply(specs[which_of_population(specs)], function(spec) {
     Reduce(function(a, b) call("*", a, b), c(spec$inputs, spec$by))
   })
-  parts <- c(shown_formula(view), inputs, if (of_response(view)) offset_calls(view))
+  # each response has its own effects, which nests nothing
+  own <- if (!is.null(view$design$wide)) lapply(all.vars(shown_formula(view)), as.name)
+  parts <- c(shown_formula(view), own, inputs, if (of_response(view)) offset_calls(view))
   right <- Reduce(function(a, b) call("+", a, b), parts)
   terms <- stats::terms(stats::as.formula(call("~", right), environment(view$formula)))
   # bases of splines and polynomials are those of the fit
@@ -183,7 +200,6 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, component = N
     }
     list(tran = link, inv.lbl = label)
   }
-  if (is_censored(object) || inherits(object, "galvi_cox")) misc$postGridHook <- without_surv
   list(
     X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = basis$V, dffun = function(k, dfargs) Inf,
     dfargs = list(), misc = misc
@@ -201,13 +217,6 @@ from_centre <- function(basis, view) {
   list(X = cbind(basis$X, 1), mean = c(basis$mean, view$design$level), V = rbind(cbind(basis$V, 0), 0))
 }
 
-# emmeans() takes Surv() on the left side for a transformation of the response, beside the link or instead of it.
-without_surv <- function(object, ...) {
-  object@misc$tran2 <- NULL
-  if (identical(object@misc$tran, "Surv")) object@misc[c("tran", "inv.lbl")] <- NULL
-  object
-}
-
 # ---- effects ----
 
 # effects::Effect() fits a glm() of the fixed effects and puts our posterior in: a family that takes any response
@@ -220,7 +229,7 @@ effSources.galvi <- function(mod) {
     view$family$link,
     identity = stats::gaussian(), log = stats::poisson(), stats::binomial(view$family$link)
   )
-  if (has_classes(mod) || is_censored(mod) || is_volatility(mod)) {
+  if (has_classes(mod) || is_censored(mod) || is_volatility(mod) || inherits(mod, "galvi_cox")) {
     stop_galvi("argument", sprintf(
       "Effect() needs a response that glm() can read; this fit's family is %s. Use plot(fit, \"effects\").",
       family_label(mod)

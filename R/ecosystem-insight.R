@@ -41,7 +41,7 @@ insight_components <- function(fit) {
 #' @noRd
 visible_formula <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
-  specs <- specs[!which_can(specs, "grouped") & !which_can(specs, "intervals")]
+  specs <- specs[which_of_population(specs)]
   offsets <- if (of_response(view)) offset_calls(view)
   terms <- lapply(specs, function(spec) as.call(c(as.name(spec$type), lapply(spec$inputs, written_input), spec$by)))
   extra <- c(terms, offsets)
@@ -433,18 +433,23 @@ model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...)
   }
   has_mean <- !inherits(model, "galvi_cox") && !has_classes(model) && !is_volatility(model) && !is_censored(model)
   if (has_mean) {
-    r2 <- r2.galvi(model)
+    r2 <- if (inherits(model, "galvi_wide")) list(R2 = explained(model)) else r2.galvi(model)
     values[names(r2)] <- lapply(r2, unname)
     # the groups' share of what fixed effects do not explain
     if ("R2_marginal" %in% names(values)) {
       values$ICC <- with(values, (R2_conditional - R2_marginal) / (1 - R2_marginal))
     }
-    values$RMSE <- sqrt(mean(residuals.galvi(model, "response")^2, na.rm = TRUE))
+    squares <- as.matrix(stats::residuals(model, "response")^2)
+    values$RMSE <- sqrt(unname(colMeans(squares, na.rm = TRUE)))
   }
   values$Sigma <- sigma.galvi(model)
   table <- as.data.frame(values[intersect(chosen, names(values))])
   structure(table, class = c("performance_model", "data.frame"))
 }
+
+# Is a variance of groups zero, or a correlation at its limit? The notes of the fit say so.
+#' @exportS3Method performance::check_singularity
+check_singularity.galvi <- function(x, ...) any(vapply(x$notes, function(note) note$what == "singular", NA))
 
 # Breusch and Pagan's test, as of lm(): do squared residuals change with the mean?
 #' @exportS3Method performance::check_heteroscedasticity

@@ -30,6 +30,13 @@ instead_of <- c(
     "no column is left out: where columns depend on each other, priors decide how an effect is divided among them;",
     "qr(model.matrix(fit))$rank is the number of independent columns"
   ),
+  "rope()" = paste(
+    "use hypothesis(fit, \"x < 0.1\") with the limits of the range, or bayestestR::rope(as.data.frame(fit), range = c(-0.1,",
+    "0.1)) of draws of the posterior"
+  ),
+  "equivalence_test()" = paste(
+    "use bayestestR::equivalence_test(as.data.frame(fit), range = c(-0.1, 0.1)), of draws of the posterior"
+  ),
   "sandwich()" = paste(
     "vcov(fit) is the covariance of the posterior; for clusters add a random intercept, (1 | g), and for unequal",
     "variances a formula of sigma, list(y ~ x, sigma ~ x)"
@@ -68,3 +75,7 @@ alias.galvi <- function(object, ...) refuse_generic("alias()")
 estfun.galvi <- function(x, ...) refuse_generic("sandwich()")
 #' @exportS3Method sandwich::bread
 bread.galvi <- function(x, ...) refuse_generic("sandwich()")
+#' @exportS3Method bayestestR::rope
+rope.galvi <- function(x, ...) refuse_generic("rope()")
+#' @exportS3Method bayestestR::equivalence_test
+equivalence_test.galvi <- function(x, ...) refuse_generic("equivalence_test()")

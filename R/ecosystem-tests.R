@@ -39,7 +39,7 @@
 #'
 #' @section Checks:
 #' * **performance**: `model_performance()` (with leave-one-out densities in place of AIC), `r2()`, `icc()`,
-#'   `rmse()`, `check_predictions()`, `check_collinearity()`, `check_outliers()` and, for the gaussian family,
+#'   `rmse()`, `check_predictions()`, `check_singularity()`, `check_collinearity()`, `check_outliers()` and, for the gaussian family,
 #'   `check_heteroscedasticity()` and `check_normality()`. `compare_performance()` and
 #'   `parameters::compare_parameters()` refuse fits of galvi, because they accept a fixed list of classes; use
 #'   [anova()][anova.galvi] and `modelsummary()`.
@@ -95,6 +95,8 @@ check_wald <- function(fit, generic) {
 
 #' @exportS3Method car::Anova
 Anova.galvi <- function(mod, ...) {
+  # of several responses coef() is a matrix
+  if (inherits(mod, "galvi_wide")) return(car::Anova(long_view(mod), ...))
   check_wald(mod, "Anova")
   if (!any(mod$design$assign > 0L)) {
     stop_galvi("argument", paste(
@@ -107,6 +109,7 @@ Anova.galvi <- function(mod, ...) {
 
 #' @exportS3Method car::linearHypothesis
 linearHypothesis.galvi <- function(model, ...) {
+  if (inherits(model, "galvi_wide")) return(car::linearHypothesis(long_view(model), ...))
   check_wald(model, "linearHypothesis")
   NextMethod()
 }

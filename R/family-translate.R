@@ -158,8 +158,7 @@ family_translations <- list(
   list(pattern = "^TF$|^t_family$", family = "student", link = "identity"),
   list(pattern = "^GA$", family = "Gamma", link = "log"),
   list(pattern = "^weibullR?$|^WEI[23]?$", family = "weibull", link = "log"),
-  list(pattern = "^multinom$", family = "categorical", link = "logit",
-    carry = function(x) list(refcat = "0")),
+  list(pattern = "^multinom$", family = "categorical", link = "logit", carry = function(x) list(refcat = NULL)),
   # brms: a matrix of counts, the first class the reference
   list(pattern = "^multinomial$", family = "categorical", link = "logit",
     carry = function(x) list(refcat = x$refcat)),
@@ -169,7 +168,9 @@ family_translations <- list(
   list(pattern = "^exponential$", family = "exponential"),
   list(pattern = "^beta.?binomial$|^betabinomial$", family = "beta_binomial"),
   list(pattern = "^weibull_?ph$", family = "weibull_ph", link = "log"),
-  list(pattern = "^lognormal$", family = "lognormal", link = "log")
+  # brms has the link of mu, the mean of log(y)
+  list(pattern = "^lognormal$", family = "lognormal", link = "log"),
+  list(pattern = "^hurdle_lognormal$", family = "hurdle_lognormal", link = "log")
 )
 
 translated_names <- paste(vapply(family_translations, `[[`, "", "pattern"), collapse = "|")

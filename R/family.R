@@ -404,7 +404,8 @@ family_by_name <- function(name, link, arg) {
 }
 
 refuse_link <- function(name, link, links) {
-  constructor <- get0(name, mode = "function")
+  # not that of another package, such as hurdle_lognormal() of brms
+  constructor <- if (name %in% family_words) get0(name, mode = "function")
   takes_link <- is.function(constructor) && "link" %in% names(formals(constructor))
   use <- if (is.function(constructor)) {
     sprintf("%s(%s)", name, if (takes_link) dQuote(links[1L], FALSE) else "")

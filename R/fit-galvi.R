@@ -50,7 +50,7 @@
 #' errors that show the call as it is written here.
 #'
 #' A list of formulas gives other parameters of the family linear predictors of their own, see [distributional]:
-#' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too.
+#' `list(y ~ x + gp(z), sigma ~ gp(z))`. Objects of `brms::bf()` are accepted too, with the family that they may have.
 #'
 #' @section Weights:
 #' `weights` mean what they mean in [stats::lm()], [stats::glm()], `mgcv::gam()` and `lme4::lmer()`:
@@ -228,12 +228,12 @@ galvi.formula <- function(formula, data = NULL, family = gaussian(), method = "a
     extra$x <- NULL
     names(call)[names(call) == "x"] <- "formula"
   }
-  check_foreign_arguments(extra, call)
+  check_foreign_arguments(extra, call, data)
   check_no_dots(extra, setdiff(names(formals(galvi.formula)), "..."), "galvi()")
   frame <- environment()
   formula <- with_passed_on(formula, data, match.call(), frame)
   fit_formula(
-    call, formula, data, typed_argument("family", typed_family_words(), frame), method = method,
+    call, formula, data, family_argument(formula, frame), method = method,
     expectation = expectation, hyper = hyper, start = start,
     prior = typed_argument("prior", typed_prior_words(), frame), control = control, verbose = verbose,
     na.action = if (missing(na.action)) default_na_action() else na.action, sample_prior = sample_prior
@@ -268,13 +268,13 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
     call <- formula_call(call)
     known <- setdiff(names(formals(galvi.formula)), "...")
     unknown <- as.list(call)[-1L][!names(call)[-1L] %in% known]
-    check_foreign_arguments(unknown, call)
+    check_foreign_arguments(unknown, call, x)
     check_no_dots(unknown, known, "galvi() with a formula")
   }
   frame <- environment()
   formula <- with_passed_on(formula, x, match.call(), frame)
   fit_formula(
-    call, formula, x, typed_argument("family", typed_family_words(), frame), method = method,
+    call, formula, x, family_argument(formula, frame), method = method,
     expectation = expectation, hyper = hyper, start = start,
     prior = typed_argument("prior", typed_prior_words(), frame), control = control, verbose = verbose,
     na.action = if (missing(na.action)) default_na_action() else na.action, sample_prior = sample_prior
@@ -291,6 +291,12 @@ galvi.default <- function(x, ...) {
   # another argument is first, as in galvi(family = binomial(), formula = y ~ gp(x))
   if ("formula" %in% ...names() && missing(x)) return(galvi.formula(...))
   if (missing(x)) stop_galvi("argument", "galvi() needs a formula, as in galvi(y ~ gp(x), data = d).")
+  # of lm() and glm() it keeps the model matrix
+  if (isTRUE(x) || isFALSE(x)) {
+    stop_galvi("argument", sprintf(paste(
+      "`x = %s` is not needed: model.matrix(fit) is the model matrix. Here `x` are the inputs, or the formula."
+    ), x))
+  }
   stop_galvi("argument", sprintf(
     "The first argument of galvi() must be a formula, a data frame or a matrix, not %s.%s", describe(x),
     if (is.character(x) && length(x) == 1L && grepl("~", x)) " Write the formula without quotes." else ""
@@ -391,7 +397,7 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   sample_prior <- check_sample_prior(sample_prior)
   call <- without_continued(call)
   call[[1L]] <- quote(galvi)
-  check_foreign_method(method, call)
+  check_foreign_method(method, call, data)
   check_variance_function(call)
   check_method(method)
   check_expectation(expectation)
@@ -455,6 +461,28 @@ typed_argument <- function(name, words, frame) {
   if (name == "prior" && !is.null(env)) check_prior_calls(expr, env)
   if (is.null(env)) return(get(name, envir = frame))
   eval(with_own_words(expr, words, env), env)
+}
+
+#' The argument `family`, or the family that the formula brings along
+#' @param frame The environment of the function that users call.
+#' @noRd
+family_argument <- function(formula, frame) {
+  brought <- family_of_formula(formula)
+  if (!is.null(brought) && eval(quote(missing(family)), frame)) return(brought)
+  given <- typed_argument("family", typed_family_words(), frame)
+  if (is.null(brought) || same_families(given, brought)) return(given)
+  stop_galvi("family", paste(
+    "The formula and the argument `family` have different families: leave one of them out."
+  ))
+}
+
+# One family stands for a list of equal ones.
+same_families <- function(a, b) {
+  known <- function(x) {
+    families <- if (is.list(x) && !is.object(x)) x else list(x)
+    unique(unname(lapply(families, function(family) unclass(as_galvi_family(family)))))
+  }
+  isTRUE(all.equal(known(a), known(b)))
 }
 
 frame_number <- function(env) {

@@ -96,7 +96,7 @@ galvi_design <- function(formula, data = NULL, family = gaussian(), weights, off
   na.action <- if (missing(na.action)) default_na_action() else na.action
   frame <- environment()
   read_design(
-    with_passed_on(formula, data, match.call(), frame), data, typed_argument("family", typed_family_words(), frame),
+    with_passed_on(formula, data, match.call(), frame), data, family_argument(formula, frame),
     as.list(call)[c("weights", "offset", "subset")], na.action
   )
 }

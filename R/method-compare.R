@@ -78,7 +78,7 @@ galvi_compare <- function(formula, data = NULL, family = gaussian(), methods = N
   # evaluated once, as data may be random
   values <- c(
     list(formula = check_formula(formula), data = data,
-      family = typed_argument("family", typed_family_words(), environment()), hyper = hyper, verbose = FALSE),
+      family = family_argument(formula, environment()), hyper = hyper, verbose = FALSE),
     lapply(stats::setNames(nm = others), function(name) eval(call("...elt", match(name, names(dots)))))
   )
   values <- values[!duplicated(names(values), fromLast = TRUE)]

@@ -43,7 +43,7 @@ default_prior <- function(formula, data = NULL, family = gaussian(), ...) {
   known <- names(formals(galvi_design))
   unknown <- setdiff(...names(), c(known, ""))
   check_no_dots(stats::setNames(as.list(unknown), unknown), known, "default_prior()")
-  design <- galvi_design(formula, data, typed_argument("family", typed_family_words(), frame), ...)
+  design <- galvi_design(formula, data, family_argument(formula, frame), ...)
   model <- galvi_model(design)
   prior_table(model, model$design)
 }

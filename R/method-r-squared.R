@@ -8,8 +8,13 @@
 # performance::r2() makes of linear models, with weights and trials counted.
 #' @exportS3Method performance::r2
 r2.galvi <- function(model, ...) {
+  if (inherits(model, "galvi_wide")) {
+    each <- explained(model)
+    shares <- lapply(names(each), function(name) list(R2 = c(R2 = each[[name]]), Response = c(Response = name)))
+    return(structure(stats::setNames(shares, names(each)), class = c("r2_mlm", "list")))
+  }
   if (!is.null(no_shares(model))) {
-    return(structure(list(R2 = c(R2 = explained(model))), class = c("r2_generic", "list")))
+    return(structure(list(R2 = explained(model)), class = c("r2_generic", "list")))
   }
   v <- variance_shares(model)
   total <- v$var.fixed + v$var.random + v$var.residual
@@ -24,15 +29,23 @@ r2.galvi <- function(model, ...) {
 
 explained <- function(fit) {
   check_has_mean(fit, "r2()")
+  fit <- answering_view(fit)
   target <- training_target(fit)
   check_observed(fit, target, "r2()")
   y <- target$y / trials_of(fit, target)
   weights <- target$weights * target$size
-  total <- sum(weights * (y - stats::weighted.mean(y, weights))^2)
-  if (total == 0) {
-    stop_galvi("argument", "r2() compares with the variance of the response, which is zero here.")
+  residual <- response_residuals(fit, target)
+  share <- function(rows) {
+    w <- weights[rows]
+    total <- sum(w * (y[rows] - stats::weighted.mean(y[rows], w))^2)
+    if (total == 0) {
+      stop_galvi("argument", "r2() compares with the variance of the response, which is zero here.")
+    }
+    1 - sum(w * residual[rows]^2) / total
   }
-  1 - sum(weights * response_residuals(fit, target)^2) / total
+  if (is.null(fit$design$wide)) return(c(R2 = share(seq_along(y))))
+  # responses have units of their own
+  vapply(split(seq_along(y), fit$data[[wide_names[["item"]]]]), share, 0)
 }
 
 check_has_mean <- function(fit, what) {

@@ -212,6 +212,15 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
       ), describe(formula.)))
     }
     changed <- stats::update(without_dot(object), formula.)
+    # that of bf(y ~ x, family = ) goes with it
+    env <- parent.frame()
+    brought <- if (is.null(call[["family"]])) {
+      tryCatch(family_of_formula(eval(call$formula, env)), error = function(e) {
+        # where that is gone
+        if (object$family$family != "gaussian" && !is_mixed(object$family)) object$family
+      })
+    }
+    if (!is.null(brought)) call$family <- brought
     others <- lapply(unname(object$design$others), `[[`, "formula")
     call$formula <- if (length(others)) as.call(c(quote(list), changed, others)) else changed
   }

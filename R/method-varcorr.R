@@ -72,7 +72,7 @@ covariance_blocks <- function(fit, hyper, sigma = 1) {
   })
   fit$posterior$hyper <- hyper
   scaled <- link_has(fit$family, "same_units") && is.null(residual_spec(fit$design$specs)) &&
-    !is_standard_error(fit$design$weights)
+    !is_standard_error(fit$design$weights) && !has_taken_noise(fit)
   sc <- if (scaled) sigma * stats::sigma(fit) else NA_real_
   structure(
     stats::setNames(blocks, make.unique(as.character(names(blocks)))), sc = sc, useSc = is.finite(sc)

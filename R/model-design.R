@@ -59,6 +59,13 @@ check_two_parts <- function(formula, family) {
   second <- setdiff(c(always_predicted(family), family$dpars), "mu")
   if (!length(second)) return(invisible())
   part <- function(left, right) deparse_one(call("~", left, right))
+  if (family$family == "negbinomial") {
+    stop_galvi("formula", sprintf(paste(
+      "`%s`: groups are in parentheses, (1 | g) or (x | g); a formula of zeros, as in zeroinfl() of pscl, is",
+      "list(%s, %s) with family = zero_inflated(negbinomial()), and as in hurdle() that of `hu` with",
+      "hurdle(negbinomial())."
+    ), deparse_one(right), part(formula[[2L]], right[[2L]]), part(quote(zi), right[[3L]])))
+  }
   stop_galvi("formula", sprintf(
     "`%s`: groups are in parentheses, (1 | g) or (x | g); a formula of `%s`, as in betareg and pscl, is list(%s, %s).",
     deparse_one(right), second[1L], part(formula[[2L]], right[[2L]]), part(as.name(second[1L]), right[[3L]])

@@ -7,7 +7,9 @@ replace_in <- function(call, name, value) {
   call
 }
 
-formula_of_call <- function(call) if ("formula" %in% names(call)) call$formula else call[[2L]]
+formula_of_call <- function(call) {
+  if ("formula" %in% names(call)) call$formula else if (length(call) > 1L) call[[2L]]
+}
 
 with_formula <- function(call, formula) {
   if ("formula" %in% names(call)) call$formula <- formula else call[[2L]] <- formula
@@ -155,6 +157,51 @@ with_family <- function(call, value, names) {
   call
 }
 
+# count ~ x | z of pscl, whose second part is that of zeros
+with_zero_part <- function(call) {
+  first <- first_formula(call)
+  if (is.null(first) || head_name(first[[3L]]) != "|") return(call)
+  call <- with_formula(call, call("list", call("~", first[[2L]], first[[3L]][[2L]]), call("~", quote(zi), first[[3L]][[3L]])))
+  replace_in(call, "family", call("zero_inflated", call[["family"]]))
+}
+
+# The family of a response of classes, where the data show it: that of two, of more, or NULL.
+family_of_classes <- function(call, data) {
+  f <- first_formula(call)
+  env <- environment(f)
+  y <- tryCatch(eval(f[[2L]], as.list(data), if (is.null(env)) globalenv() else env), error = function(e) NULL)
+  levels <- if (is.factor(y)) nlevels(y) else if (is.logical(y) || is.numeric(y) && all(y %in% c(0, 1, NA))) 2L else 0L
+  if (levels > 2L) quote(cumulative) else if (levels == 2L) quote(binomial)
+}
+
+# A link alone is of binomial() unless the response has more classes.
+with_classes <- function(call, new, data) {
+  if (!is.null(call[["family"]]) || head_name(new[["family"]]) != "binomial") return(new)
+  own <- family_of_classes(new, data)
+  if (!is.null(own)) new$family[[1L]] <- own
+  new
+}
+
+# nbinom2 of glmmTMB, where that is not attached, by our name
+with_known_family <- function(call) {
+  family <- call[["family"]]
+  if (is.null(family) || !is.null(family_in_call(call))) return(call)
+  name <- if (is.symbol(family)) as.character(family) else any_head(family)
+  known <- if (length(name) && nzchar(name)) translation(name)
+  if (is.null(known)) return(call)
+  arguments <- c(if (is.call(family)) as.list(family)[-1L], if (known$family == "Gamma" && is.symbol(family)) "log")
+  replace_in(call, "family", as.call(c(as.name(known$family), arguments)))
+}
+
+# The settings of samplers that brms and rstanarm take in `control`.
+without_sampler_control <- function(call) {
+  control <- call[["control"]]
+  if (head_name(control) != "list" || is.null(names(control))) return(call)
+  control <- control[!names(control) %in% c("adapt_delta", "max_treedepth", "stepsize", "metric")]
+  call["control"] <- if (length(control) > 1L) list(control)
+  call
+}
+
 with_link <- function(call, value) {
   family <- if (is.null(call[["family"]])) quote(binomial()) else call[["family"]]
   head <- if (is.call(family)) family[[1L]] else family
@@ -165,6 +212,8 @@ with_link <- function(call, value) {
 
 # random = ~ x | g, list(g = ~ x), list(~ 1 | a, ~ 1 | b)
 with_random <- function(call, value) {
+  # a formula that was made elsewhere
+  if (is.null(first_formula(call))) return(NULL)
   forms <- if (head_name(value) %in% c("list", "c")) as.list(value)[-1L] else list(value)
   groups <- names(forms)
   for (i in seq_along(forms)) {
@@ -228,19 +277,29 @@ with_prior <- function(call, name, value) {
 #'
 #' @param extra The arguments that galvi() does not have, as expressions; call: the call.
 #' @noRd
-check_foreign_arguments <- function(extra, call) {
+check_foreign_arguments <- function(extra, call, data = NULL) {
   table <- foreign_arguments
-  found <- intersect(names(extra), names(table))
+  # the formula first, which others change
+  found <- intersect(union(intersect("fixed", names(extra)), names(extra)), names(table))
   if (!length(found)) return(invisible())
   new <- call
   for (name in found) new[[name]] <- NULL
+  new <- with_known_family(new)
   say <- character()
   for (name in found) {
     entry <- table[[name]]
     say <- c(say, if (is.function(entry$say)) entry$say(new, extra[[name]]) else entry$say)
     if (is.null(entry$to)) new <- NULL else if (!is.null(new)) new <- entry$to(new, extra[[name]])
   }
-  if (!is.null(new)) say <- c(say, sprintf("Write %s.", call_text(with_own_terms(new))))
+  if (!is.null(new)) {
+    method <- new[["method"]]
+    if (is.character(method) && method %in% names(foreign_methods)) {
+      say <- c(say, foreign_methods[[method]])
+      new <- without_foreign_method(new, data)
+    }
+    new <- without_sampler_control(with_classes(call, new, data))
+    say <- c(say, sprintf("Write %s.", call_text(with_own_terms(new))))
+  }
   stop_galvi("argument", sprintf(
     "galvi() has no argument%s %s. %s", if (length(found) > 1L) "s" else "", quote_names(found),
     paste(unique(say), collapse = " ")
@@ -261,13 +320,18 @@ terms_foreign_to <- function(family) {
   foreign_terms[names(foreign_terms) != "cs"]
 }
 
-check_foreign_method <- function(method, call) {
+# Of polr() it is the link.
+without_foreign_method <- function(call, data) {
+  link <- c(logistic = "logit", probit = "probit")[call[["method"]]]
+  call["method"] <- NULL
+  own <- if (is.na(link)) NULL else if (is.null(call[["family"]])) family_of_classes(call, data) else call[["family"]]
+  if (is.null(own)) call else with_link(replace_in(call, "family", own), unname(link))
+}
+
+check_foreign_method <- function(method, call, data = NULL) {
   say <- if (is.character(method) && length(method) == 1L) foreign_methods[method]
   if (is.null(say) || is.na(say)) return(invisible())
-  if (method %in% c("logistic", "probit") && !is.null(call[["family"]])) {
-    call <- with_link(call, if (method == "probit") "probit" else "logit")
-  }
-  call$method <- NULL
+  call <- without_foreign_method(replace_in(call, "method", method), data)
   stop_galvi("method", sprintf("`method = \"%s\"` is no algorithm of galvi. %s Write %s.", method, say,
     call_text(with_own_terms(call))))
 }
@@ -334,7 +398,15 @@ foreign_arguments <- local({
     "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
   ))
   stored <- drop("A fit keeps its data and model frame already.")
-  families <- function(names) list(to = function(call, value) with_family(call, value, names), say = NULL)
+  families <- function(names) list(
+    to = function(call, value) with_zero_part(with_family(call, value, names)),
+    say = function(call, value) {
+      if (!identical(with_zero_part(with_family(call, value, names)), with_family(call, value, names))) paste(
+        "The part behind the bar is that of zeros, `zi` of zero_inflated() as in zeroinfl() and `hu` of hurdle() as in",
+        "hurdle()."
+      )
+    }
+  )
   c(
     lapply(stats::setNames(nm = c(
       "chains", "iter", "warmup", "thin", "seed", "refresh", "init", "inits", "algorithm", "adapt_delta", "backend",
@@ -388,6 +460,11 @@ foreign_arguments <- local({
         to = function(call, value) with_correlation(call, value),
           say = "Correlated residuals are a term of the formula."
       ),
+      fixed = list(
+        to = function(call, value) {
+          if (is.null(first_formula(call))) as.call(append(as.list(call), list(value), 1L)) else call
+        },
+        say = "The first argument is the formula."),
       dist = families(NULL), distribution = families(NULL), link = list(
         to = function(call, value) with_link(call, value), say = "The link is an argument of the family."
       ),

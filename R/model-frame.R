@@ -107,7 +107,10 @@ check_expressions <- function(terms, data, message) {
     bad <- which(is.infinite(x))
     if (length(bad)) stop_galvi("data", sprintf("`%s` must be finite; %s.", name, found_in_rows(x, bad)))
   })
-  if (!grepl("missing values", message, fixed = TRUE)) return(invisible())
+  if (!grepl("missing values", message, ignore.case = TRUE)) return(invisible())
+  fails <- function(call) inherits(try(eval(call, data, environment(terms)), silent = TRUE), "try-error")
+  failing <- Filter(fails, Filter(is.call, as.list(attr(terms, "variables"))[-1L]))
+  used <- intersect(used, unlist(lapply(failing, all.vars)))
   name <- Find(function(name) anyNA(data[[name]]), used)
   if (is.null(name)) return(invisible())
   stop_galvi("data", sprintf(

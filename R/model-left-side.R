@@ -61,7 +61,9 @@ without_bar <- function(formulas, family, args) {
 
 # A left side that has a bar, NULL for others. In parentheses a bar is R's own "or", unless a word follows it.
 left_with_bar <- function(left) {
-  has_words <- function(x) any(vapply(summands(x[[3L]]), function(one) head_name(one$expr), "") %in% names(left_words))
+  has_words <- function(x) {
+    any(vapply(summands(x[[3L]]), function(one) head_name(without_resp(one$expr)), "") %in% names(left_words))
+  }
   inner <- if (head_name(left) == "(") left[[2L]] else left
   bar <- head_name(inner) %in% bars && length(inner) == 3L
   if (!bar || !identical(inner, left) && !has_words(inner)) return(NULL)
@@ -77,7 +79,7 @@ left_with_bar <- function(left) {
 #' @noRd
 left_calls <- function(left) {
   pieces <- summands(left[[3L]])
-  calls <- lapply(pieces, `[[`, "expr")
+  calls <- lapply(pieces, function(piece) without_resp(piece$expr))
   names(calls) <- vapply(calls, head_name, "")
   twice <- anyDuplicated(names(calls))
   if (twice) stop_galvi("formula", sprintf("`%s` has %s() twice.", deparse_one(left), names(calls)[twice]))
@@ -96,6 +98,13 @@ left_calls <- function(left) {
       paste(can, collapse = ", "), if (sign < 0) "- " else "", deparse_one(call)
     ))
   }, calls, names(calls), vapply(pieces, `[[`, 0, "sign"))
+}
+
+# resp_trials(n), as brms has it too
+without_resp <- function(call) {
+  word <- sub("^resp_", "", head_name(call))
+  if (head_name(call) != word && word %in% names(left_words)) call[[1L]] <- as.name(word)
+  call
 }
 
 as_typed <- function(word) attr(word, "typed")

@@ -60,6 +60,17 @@ brms_responses <- function(x) {
   stats::as.formula(call("~", left, right), env = environment(forms[[1L]][[1L]]))
 }
 
+#' The family, or list of families, that a formula of brms brings along; NULL for other formulas
+#' @noRd
+family_of_formula <- function(formula) {
+  if (inherits(formula, "brmsformula")) return(formula$family)
+  if (!inherits(formula, "mvbrmsformula")) return(NULL)
+  families <- unname(lapply(formula$forms, `[[`, "family"))
+  if (!length(not_null(families))) return(NULL)
+  families <- lapply(families, function(family) if (is.null(family)) as_galvi_family("gaussian") else as_galvi_family(family))
+  if (length(unique(families)) == 1L) families[[1L]] else families
+}
+
 check_formula <- function(formula) {
   as_formulas(formula)
   formula

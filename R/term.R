@@ -56,6 +56,11 @@ term_can <- function(spec, what) what %in% spec$can
 # Which of these terms can?
 which_can <- function(specs, what) vapply(specs, term_can, NA, what)
 
+# Which belong to eta of a population: not effects of groups, residuals, or a baseline along time?
+which_of_population <- function(specs) {
+  !which_can(specs, "grouped") & !which_can(specs, "residual") & !which_can(specs, "intervals")
+}
+
 parse_term <- function(spec, call, env) UseMethod("parse_term")
 design_term <- function(spec, frame, context) UseMethod("design_term")
 spec_rows <- function(spec, frame) UseMethod("spec_rows")

@@ -232,7 +232,7 @@ without_levels <- function(rows, specs, n) {
 is_left_out <- function(specs) {
   vapply(specs, function(spec) {
     own <- single_specs(list(spec))
-    any(which_can(own, "grouped") | which_can(own, "graph") | which_can(own, "intervals"))
+    any(!which_of_population(own) | which_can(own, "graph"))
   }, NA)
 }
 

@@ -14,10 +14,17 @@ pure_noise <- function(fit) {
 #' @noRd
 rest_of_noise <- function(fit) {
   noise <- pure_noise(fit)
-  if (is.null(noise)) return(integer())
+  if (is.null(noise)) return(if (has_taken_noise(fit)) fit$model$likelihood$hyper$variance else integer())
   likelihood <- fit$model$likelihood
   parts <- if (is_mixed(fit$family)) likelihood$parts[noise] else list(likelihood)
   unlist(lapply(parts, function(part) part$hyper$variance))
+}
+
+#' Is the noise, fixed at zero, a part of the effects of rows, see noise_to_take()?
+#' @noRd
+has_taken_noise <- function(fit) {
+  held <- if (!is_mixed(fit$family)) fit$family$parameters$variance
+  is_fixed(held) && identical(held$value, 0) && any(fit$model$hyper$value[fit$model$likelihood$hyper$variance] > 0)
 }
 
 #' The sizes of rows as users gave them: trials, or weights that divide a dispersion

@@ -246,3 +246,39 @@ test_that("multcomp::glht() makes the contrasts of lm(), and of all classes", {
   expect_identical(names(coef(classes)), rownames(vcov(fits$classes)))
   expect_error(multcomp::glht(fits$process), "none", class = "galvi_error_argument")
 })
+
+test_that("means of several responses are those of each, without residuals", {
+  skip_if_not_installed("emmeans")
+  set.seed(1)
+  d <- data.frame(a = gl(3, 20), x = rnorm(60))
+  d$y1 <- rnorm(60)
+  d$y2 <- 10 * d$y1 + rnorm(60)
+  for (fit in list(galvi(mvbind(y1, y2) ~ a + x, d), galvi(mvbind(y1, y2) ~ a + x + set_rescor(FALSE), d))) {
+    expect_message(found <- emmeans::emmeans(fit, ~ a | .item), NA)
+    theirs <- table_of(emmeans::emmeans(stats::lm(cbind(y1, y2) ~ a + x, d), ~ a | rep.meas))
+    expect_equal(table_of(found)$emmean, theirs$emmean, tolerance = 1e-3)
+    # those of a t distribution
+    expect_equal(table_of(found)$SE, theirs$SE, tolerance = 0.05)
+    expect_no_match(capture.output(print(found)), "mvbind|unit")
+  }
+})
+
+test_that("words right of the bar, and makers of classes, are no transformations; those of the response are", {
+  skip_if_not_installed("emmeans")
+  d <- transform(mtcars, cyl = factor(cyl))
+  ratios <- function(formula, family) {
+    table_of(pairs(emmeans::emmeans(galvi(formula, d, family), ~cyl, data = d), type = "response"))
+  }
+  expect_equal(ratios(am | trials(1) ~ cyl, binomial()), ratios(am ~ cyl, binomial()), tolerance = tol$solve)
+  expect_equal(ratios(factor(am) ~ cyl, binomial()), ratios(am ~ cyl, binomial()), tolerance = tol$solve)
+  expect_equal(ratios(carb | rate(wt) ~ cyl, poisson()), ratios(carb ~ cyl + offset(log(wt)), poisson()),
+    tolerance = tol$solve)
+  points <- emmeans::emmip(galvi(am | trials(1) ~ cyl, d, binomial()), ~cyl, type = "response", plotit = FALSE, data = d)
+  expect_true(all(points$yvar > 0 & points$yvar < 1))
+  means <- function(formula, ...) {
+    table_of(emmeans::emmeans(galvi(formula, d), ~cyl, type = "response", data = d, ...))
+  }
+  expect_named(means(sqrt(mpg) | weights(wt) ~ cyl)[2L], "response")
+  expect_named(means(list(sqrt(mpg) ~ cyl, sigma ~ cyl))[2L], "response")
+  expect_named(means(mpg | se(wt) ~ cyl)[2L], "emmean")
+})

@@ -112,7 +112,7 @@ test_that("families of mgcv are translated with what they hold", {
   expect_no_message(as_galvi_family(brms_family("student", "identity")))
   expect_translated(mgcv::betar(), "beta_family", "logit")
   expect_translated(mgcv::betar(theta = 3), "beta_family", "logit", list(precision = fixed(3)))
-  expect_equal(expect_translated(mgcv::multinom(2), "categorical", "logit")$options$refcat, "0")
+  expect_equal(expect_translated(mgcv::multinom(2), "categorical", "logit")$options$refcat, 1L)
   foreign_refused(mgcv::nb(link = "sqrt"), "negbinomial\\(\\)")
   foreign_refused(mgcv::betar(link = "probit"), "beta_family\\(\\)")
   expect_translated(mgcv::tw(), "tweedie", "log", list(power = learn(1.5)))
@@ -160,4 +160,40 @@ test_that("other packages' names are names", {
   expect_translated("nb", "negbinomial", "log")
   expect_translated("nbinom2", "negbinomial", "log")
   expect_true(is.na(as_galvi_family("categorical")$options$refcat))
+})
+
+test_that("the family of a formula of brms is that of the fit, or must agree with the argument", {
+  skip_if_not_installed("brms")
+  counts <- brms::bf(carb ~ wt, family = poisson())
+  plain <- galvi(carb ~ wt, mtcars, poisson())
+  for (fit in list(
+    galvi(counts, mtcars), galvi(counts, mtcars, family = poisson()), galvi(brms::bf(carb ~ wt) + poisson(), mtcars),
+    galvi(mtcars, counts))) {
+    expect_identical(fit$family$family, "poisson")
+    expect_equal(coef(fit), coef(plain))
+  }
+  expect_identical(galvi_design(counts, mtcars)$family$family, "poisson")
+  expect_identical(default_prior(counts, mtcars), default_prior(carb ~ wt, mtcars, poisson()))
+  expect_error(galvi(counts, mtcars, family = gaussian()), "different families", class = "galvi_error_family")
+  expect_equal(coef(update(galvi(counts, mtcars), . ~ . + hp)), coef(galvi(carb ~ wt + hp, mtcars, poisson())))
+  fit <- local({
+    gone <- counts
+    galvi(gone, mtcars)
+  })
+  expect_equal(coef(update(fit, . ~ . + hp)), coef(galvi(carb ~ wt + hp, mtcars, poisson())))
+  scale <- brms::brmsformula(dist ~ speed, sigma ~ speed, family = brms::student())
+  expect_identical(galvi(scale, cars)$family$family, "student")
+  several <- brms::bf(mvbind(speed, dist) ~ 1, family = poisson()) + brms::set_rescor(FALSE)
+  fit <- galvi(several, cars)
+  expect_identical(unname(vapply(fit$family$parts, `[[`, "", "family")), rep("poisson", 2))
+  compared <- galvi_compare(counts, mtcars, methods = "newton")
+  expect_identical(compared$fits[[1L]]$family$family, "poisson")
+})
+
+test_that("brms' hurdle_lognormal() and the classes of mgcv's multinom() are ours", {
+  expect_translated(brms_family("hurdle_lognormal", "identity"), "hurdle_lognormal", "log")
+  skip_if_not_installed("mgcv")
+  fit <- galvi(Species ~ Petal.Length, iris, mgcv::multinom(K = 2), prior = normal(0, 1))
+  expect_identical(rownames(coef(fit)), c("versicolor", "virginica"))
+  expect_error(galvi_family("hurdle_lognormal", link = "identity"), "hurdle(\"lognormal\")", fixed = TRUE)
 })

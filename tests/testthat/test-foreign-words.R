@@ -357,3 +357,41 @@ test_that("a bar without parentheses is a group, or the formula of betareg and p
   expect_no_error(suppressMessages(galvi(list(y ~ x, zi ~ 1), d, zero_inflated(negbinomial()))))
   expect_no_match(message_of_error(galvi(y ~ x | g, d, poisson())), "list(", fixed = TRUE)
 })
+
+test_that("calls of nlme, pscl, MASS, glmmTMB and rstanarm become calls that run", {
+  env <- list2env(stranger_objects(stranger()), parent = globalenv())
+  env$d$o <- cut(env$d$x, 3, ordered_result = TRUE)
+  advised <- function(call, to) {
+    said <- message_of_error(eval(call, env))
+    expect_identical(advised_call(said), to)
+    expect_runs(advised_call(said), env, said)
+  }
+  advised(quote(galvi(fixed = y ~ x, random = ~ 1 | g/f, data = d)), quote(galvi(y ~ x + (1 | g/f), data = d)))
+  advised(quote(galvi(random = ~ 1 | g, fixed = y ~ x, data = d)), quote(galvi(y ~ x + (1 | g), data = d)))
+  advised(quote(galvi(y ~ x | z, data = d, dist = "negbin")),
+    quote(galvi(list(y ~ x, zi ~ z), data = d, family = zero_inflated(negbinomial()))))
+  advised(quote(galvi(o ~ z, data = d, method = "probit", Hess = TRUE)),
+    quote(galvi(o ~ z, data = d, family = cumulative("probit"))))
+  advised(quote(galvi(o ~ z, data = d, method = "logistic")), quote(galvi(o ~ z, data = d, family = cumulative("logit"))))
+  advised(quote(galvi(o ~ z, data = d, link = "probit")), quote(galvi(o ~ z, data = d, family = cumulative("probit"))))
+  advised(quote(galvi(b ~ z, data = d, link = "probit")), quote(galvi(b ~ z, data = d, family = binomial("probit"))))
+  # as where glmmTMB is not attached
+  advised(quote(galvi(y ~ x, data = d, dispformula = ~ z, family = nbinom2)),
+    quote(galvi(list(y ~ x, shape ~ z), data = d, family = negbinomial())))
+  advised(quote(galvi(y ~ x, data = d, iter = 100, control = list(adapt_delta = 0.9))), quote(galvi(y ~ x, data = d)))
+  expect_match(message_of_error(galvi(y ~ x, data = env$d, x = TRUE)), "model.matrix(fit)", fixed = TRUE)
+  # a formula that is not seen gives no call without what was asked for
+  formula <- y ~ x
+  expect_no_match(message_of_error(galvi(formula, data = env$d, random = ~ 1 | g)), "Write galvi")
+  said <- message_of_error(galvi(y ~ x | z, env$d, negbinomial()))
+  expect_match(said, "list(y ~ x, zi ~ z) with family = zero_inflated(negbinomial())", fixed = TRUE)
+})
+
+test_that("the variable that poly() cannot take is the one that has missing values there", {
+  d <- stranger()
+  d$y[2] <- NA
+  d$x[5] <- NA
+  said <- message_of_error(galvi(y ~ poly(x, 2), d))
+  expect_match(said, "`x` has some, in row 5", fixed = TRUE)
+  expect_no_error(galvi(y ~ poly(x, 2), subset(d, !is.na(x))))
+})

@@ -390,3 +390,11 @@ test_that("errors name the word, the argument and the row", {
   fails(time | cens(state) ~ x, "response", "upper end", weibull())
   fails(successes | cens("right") ~ x, "response", "survival object", binomial())
 })
+
+test_that("words of brms are also resp_trials() and its like", {
+  d <- data.frame(s = c(2, 4, 3, 5, 6), n = 10, x = 1:5, y = c(1.2, 2, 2.8, 4.4, 5), w = 1:5)
+  expect_equal(coef(galvi(s | resp_trials(n) ~ x, d, binomial())), coef(galvi(s | trials(n) ~ x, d, binomial())))
+  expect_equal(coef(galvi(y | resp_weights(w) ~ x, d)), coef(galvi(y | weights(w) ~ x, d)))
+  expect_equal(coef(galvi(y | resp_trunc(lb = 0) ~ x, d)), coef(galvi(y | trunc(lb = 0) ~ x, d)))
+  expect_error(galvi(y | resp_rubbish(w) ~ x, d), "resp_rubbish", class = "galvi_error_formula")
+})

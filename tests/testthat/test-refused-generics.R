@@ -42,3 +42,24 @@ test_that("every generic that is refused says what to use", {
   ours <- survival::concordance(survival::Surv(time, status) ~ predict(hazards, type = "link"), d, reverse = TRUE)
   expect_equal(ours$concordance, survival::concordance(peer)$concordance)
 })
+
+test_that("singular fits are known to performance, and ranges of practical equivalence say what to use", {
+  singular <- suppressMessages(galvi(decrease ~ treatment + (rowpos | colpos), OrchardSprays))
+  fit <- galvi(dist ~ speed, cars)
+  if (requireNamespace("performance", quietly = TRUE)) {
+    expect_true(performance::check_singularity(singular))
+    expect_false(performance::check_singularity(fit))
+    expect_false(performance::check_singularity(galvi(Reaction ~ Days + (Days | Subject), sleepstudy)))
+  }
+  skip_if_not_installed("bayestestR")
+  expect_error(bayestestR::rope(fit), "as.data.frame(fit)", fixed = TRUE, class = "galvi_error_argument")
+  expect_error(bayestestR::equivalence_test(fit), "as.data.frame(fit)", fixed = TRUE, class = "galvi_error_argument")
+  expect_s3_class(bayestestR::rope(as.data.frame(fit), range = c(-0.1, 0.1)), "rope")
+})
+
+test_that("Effect() of cox() says why there is none", {
+  skip_if_not_installed("effects")
+  skip_if_not_installed("survival")
+  fit <- galvi(survival::Surv(time, status) ~ age, survival::lung, cox(5))
+  expect_error(effects::allEffects(fit), "family is cox", class = "galvi_error_argument")
+})

@@ -333,3 +333,28 @@ test_that("what has no correlated residuals is refused", {
   refused(responses(cbind(mpg, disp)) ~ (0 + .item | cyl) + rescor(), "data", "uses itself",
     data = transform(mtcars, .item = 1))
 })
+
+test_that("effects of several responses, their tests and R squared leave the residuals out", {
+  set.seed(1)
+  d <- data.frame(a = gl(3, 20), x = rnorm(60))
+  d$y1 <- rnorm(60)
+  d$y2 <- 10 * (d$y1 + rnorm(60))
+  fit <- galvi(mvbind(y1, y2) ~ a + x, d)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  drawn <- plot(fit)$.item
+  widths <- (drawn$upr - drawn$lwr) / (2 * stats::qnorm(0.975))
+  expect_equal(widths, sqrt(diag(vcov(fit))[1:2]), tolerance = 0.05, ignore_attr = TRUE)
+  peers <- lapply(c("y1", "y2"), function(y) stats::lm(stats::reformulate(c("a", "x"), y), d))
+  skip_if_not_installed("performance")
+  found <- vapply(performance::r2(fit), function(one) unname(one$R2), 0)
+  expect_equal(found, c(y1 = summary(peers[[1L]])$r.squared, y2 = summary(peers[[2L]])$r.squared), tolerance = 1e-3)
+  expect_equal(performance::model_performance(fit)$RMSE, vapply(peers, performance::rmse, 0), tolerance = 1e-3)
+  skip_if_not_installed("car")
+  tested <- car::Anova(fit)
+  expect_identical(rownames(tested), c(".item", ".item:a", ".item:x"))
+  expect_identical(tested$Df, c(2, 4, 2))
+  expect_no_error(car::linearHypothesis(fit, ".itemy1:a2 = 0"))
+  skip_if_not_installed("effects")
+  expect_no_error(effects::Effect(c("a", ".item"), fit))
+})

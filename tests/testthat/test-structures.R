@@ -275,3 +275,10 @@ test_that("steps of an ordered factor that were not observed are steps", {
   expect_close(fit$elbo, as.numeric(-0.5 * (nrow(d) * log(2 * pi) + determinant(V)$modulus +
     sum(d$y * solve(V, d$y)))), tol$elbo)
 })
+
+test_that("noise that is fixed at zero is not a residual standard deviation", {
+  d <- transform(sleepstudy, day = factor(Days))
+  fit <- galvi(Reaction ~ Days + ar1(0 + day | Subject), d, no_noise())
+  expect_false("Residual" %in% as.data.frame(VarCorr(fit))$grp)
+  expect_no_match(capture.output(print(fit)), "Residual|gaussian.variance")
+})
