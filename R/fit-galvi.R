@@ -24,8 +24,8 @@
 #'
 #' Standard deviations, intervals, predictions and draws belong to the joint posterior of the coefficients of all linear
 #' predictors, the parameters of the family and the standard deviations of groups, see [coef()][coef.galvi]. In models
-#' with [gp()] terms, smooths or fields but no groups, and with factors, rows from a source or a cluster, they are
-#' conditional on the estimates, and `summary()` says so. With `hyper = "integrate"` they include the uncertainty of the
+#' with [gp()] terms, fields or smooths of one predictor but no groups, and with factors, rows from a source or a cluster,
+#' they are conditional on the estimates, and `summary()` says so. With `hyper = "integrate"` they include the uncertainty of the
 #' hyperparameters in these models too: the fit is a weighted mixture of Gaussian posteriors at several values of the
 #' hyperparameters, as in INLA (`hyper_design` in [galvi_control()]). The estimates in `fit$hyper` are the same.
 #'

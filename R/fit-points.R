@@ -55,10 +55,13 @@ at_estimates <- function(fit) {
   fit
 }
 
+penalised_columns <- function(penalty) if (is.null(penalty$roots)) nrow(penalty$diagonal) else ncol(penalty$roots[[1L]])
+
 # Numbers of coefficients of the terms of latent value k: of columns, or of nodes.
 coefficient_counts <- function(model, k) {
   vapply(prior_terms(model, k), function(term) {
-    if (is.null(term$field)) length(term$mean) else field_nodes(term$field)
+    if (!is.null(term$field)) return(field_nodes(term$field))
+    length(term$mean) + sum(vapply(term$penalties, penalised_columns, 0L))
   }, 0)
 }
 

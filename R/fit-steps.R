@@ -183,7 +183,7 @@ infer_once <- function(model, method, start, verbose) {
   })
   core$curvature <- interval_positions(core$hyper)
   if (control$uncertainty == "auto") {
-    control$uncertainty <- if (is.null(control$cluster)) joint_uncertainty(model$design) else "factorised"
+    control$uncertainty <- if (is.null(control$cluster)) joint_uncertainty(model$design, core) else "factorised"
   }
   labels <- if (!is_streamed(model)) frame_labels(model$data)
   result <- naming_rows(labels, with_progress(verbose, function(report) {
@@ -200,11 +200,11 @@ infer_once <- function(model, method, start, verbose) {
 }
 
 #' How are coefficients and hyperparameters uncertain together (src/fit/fit.h)? In models of fixed effects and groups any
-#' way, and so where smooths belong to one of several predictors, which depend on each other. With smooths, processes or
+#' way, and so where smooths belong to one of several predictors that depend on each other. With smooths, processes or
 #' fields beside groups, whose variance may be known badly, by states. Not by themselves, nor with factors, nor for classes
 #' with linear predictors, whose coefficients have a joint posterior of their own.
 #' @noRd
-joint_uncertainty <- function(design) {
+joint_uncertainty <- function(design, core) {
   of_groups <- function(spec) {
     (term_can(spec, "grouped") || term_can(spec, "residual")) && is.null(spec$by) && !term_can(spec, "units")
   }
@@ -215,8 +215,8 @@ joint_uncertainty <- function(design) {
   # weights of points that residuals tie to the responses are not to be trusted
   exact <- is.null(design$wide) || design$wide$parts$kind == "rescor" && !is_mixed(design$family)
   if (!exact || any(units) || !length(design$others) && length(design$response$latents) > 1L) return("factorised")
-  plain <- fixed | groups | (length(design$others) > 0L & which_can(specs, "columns"))
-  if (all(plain)) "auto" else if (any(groups)) "states" else "factorised"
+  dependent <- length(design$others) > 0L && !facts_of_family(design$family, core)$separable
+  if (all(fixed | groups | dependent & which_can(specs, "columns"))) "auto" else if (any(groups)) "states" else "factorised"
 }
 
 #' @rdname modular

@@ -212,8 +212,9 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
                              [&](R_xlen_t n, galvi::Index k) { return at(variance, first + n + k * N); },
                              out.begin() + first);
     if (certain) continue;
-    galvi::parallel_for(context, (part + rows_at_a_time - 1) / rows_at_a_time, row_work * static_cast<double>(part),
-                        [&](galvi::Index block) {
+    // many sets have few rows each, for which threads would wait for each other more than they would work
+    const double work = sets > 1 ? 0.0 : row_work * static_cast<double>(part);
+    galvi::parallel_for(context, (part + rows_at_a_time - 1) / rows_at_a_time, work, [&](galvi::Index block) {
       galvi::Vector m(K), v(K);
       for (R_xlen_t i = block * rows_at_a_time; i < std::min<R_xlen_t>(part, (block + 1) * rows_at_a_time); ++i) {
         const R_xlen_t n = first + i;

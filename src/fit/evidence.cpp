@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "likelihood/custom.h"
@@ -35,12 +36,15 @@ class Rests {
     const Matrix parts = Matrix(seen.select(f, 0)) * mass_.asDiagonal() * hermite;
     square_ = parts.col(2);
     hermite.col(2) *= 0.5;
+    known_ = parts.cwiseAbs().rowwise().maxCoeff().array() < most_digits;
     rest_ = seen.select(f - parts * hermite.transpose(), -infinity);
   }
 
   /// log E exp(J rest(z)), z ~ N(0, 1), of row n: by how much the log evidence of J such rows is above their bound, if
-  /// nothing else is. Of fewer rows where so many would leave no prior.
+  /// nothing else is. Of fewer rows where so many would leave no prior. Not a number where f is so steep that its rest has
+  /// no digits.
   double gap(Index n, double& J) const {
+    if (!known_[n]) return std::numeric_limits<double>::quiet_NaN();
     constexpr double most = 0.98;  // of the precision of q
     if (J * square_[n] < -most) J = -most / square_[n];
     return std::log((J * rest_.row(n)).array().exp().matrix().dot(mass_));
@@ -49,10 +53,12 @@ class Rests {
  private:
   static constexpr Index points = 121;
   static constexpr double farthest = 12;  // sds of q, as exp(J rest) may be about as wide as the prior
+  static constexpr double most_digits = 1e9;
 
   Vector z_, mass_;
   Matrix rest_;    // rows x points
   Vector square_;  // variance times E f''
+  Eigen::Array<bool, Eigen::Dynamic, 1> known_;
 };
 
 // E f_n'''
@@ -109,6 +115,7 @@ void EvidenceAboveBound::choose(LatentGaussianModel& model, const Posterior& q) 
 
 double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterior& q) const {
   constexpr double most_part = 2;
+  constexpr double most_alone = 1e6;  // of a part that is below one where the series holds: q reaches beyond the points
   if (rows_.empty()) return 0;
   const Vector third = third_derivatives(model, q);
   model.restore(q);
@@ -124,7 +131,7 @@ double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterio
       const Index m = own[i], column = static_cast<Index>(i);
       const double c = third[m] * (V.col(column).array().cube() * third.array()).sum() / 12;
       const double alone = third[m] * third[m] * std::pow(V(m, column), 3) / 12;
-      if (!(alone > 0) || c == 0) continue;
+      if (!(alone > 0 && alone < most_alone) || c == 0) continue;
       double like_it = std::abs(c) / alone;
       const double gap = rests.gap(column, like_it);
       if (!std::isfinite(gap)) continue;  // q is too wide for the points

@@ -47,7 +47,7 @@ class Loglogistic final : public LogScale<Composed> {
       const bool early = !(datum.y > 0.0), within = in_interval(datum), truncated = datum.entry > 0.0;
       simple = simple && !early && !within && !truncated;
       out.constants.row(n) << std::log(early ? datum.upper : datum.y), datum.censored() ? 0.0 : 1.0, early ? 1.0 : 0.0,
-          within ? log_ratio(datum) : infinity, truncated ? std::log(datum.y / datum.entry) : infinity;
+          within ? log_ratio(datum) : infinity, truncated ? -std::log1p((datum.entry - datum.y) / datum.y) : infinity;
     }
     if (simple) out.constants.conservativeResize(out.size(), 2);
     return out;

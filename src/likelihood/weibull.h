@@ -62,7 +62,7 @@ class Weibull final : public LogScale<Composed> {
       const double ratio = within ? log_ratio(datum) : infinity;
       out.constants.row(n) << log_time(early && within ? datum.upper : datum.y), datum.censored() ? 0.0 : 1.0,
           datum.censored() ? 0.0 : std::log(datum.y),
-          early ? 0.0 : std::log(datum.y / std::max(datum.entry, 0.0)), early && within ? 0.0 : ratio, ratio;
+          early ? 0.0 : -std::log1p((std::max(datum.entry, 0.0) - datum.y) / datum.y), early && within ? 0.0 : ratio, ratio;
     }
     if (simple) out.constants.conservativeResize(out.size(), 3);
     return out;

@@ -877,3 +877,44 @@ test_that("types of glmmTMB and pscl have the parameter to type", {
   expect_match(said(hurdle, "zlink"), "`dpar = \"hu\"` with `type = \"link\"`", fixed = TRUE)
   expect_match(said(galvi(dist ~ speed, cars), "zprob"), "must be one of")
 })
+
+test_that("smooths of predictors that depend on each other have honest standard deviations", {
+  skip_on_cran()
+  skip_if_not_installed("mgcv")
+  skip_if_not_installed("MASS")
+  fit <- galvi(list(accel ~ s(times), sigma ~ s(times)), MASS::mcycle)
+  # mgcv's, with the uncertainty of its smoothing parameters to first order
+  peer <- mgcv::gam(list(accel ~ s(times), ~ s(times)), family = mgcv::gaulss(), data = MASS::mcycle)
+  at <- data.frame(times = c(15, 20, 25, 30, 40))
+  known <- predict(peer, at, se.fit = TRUE, unconditional = TRUE)$se.fit
+  mean <- predict(fit, at, se.fit = TRUE)$se.fit
+  sigma <- predict(fit, at, se.fit = TRUE, type = "link", dpar = "sigma")$se.fit
+  expect_lt(max(abs(mean / known[, 1] - 1)), 0.15)
+  expect_lt(max(abs(sigma / known[, 2] - 1)), 0.15)
+})
+
+test_that("every kind of smooth may be in a model of several predictors", {
+  skip_on_cran()
+  skip_if_not_installed("mgcv")
+  set.seed(4)
+  d <- data.frame(x = runif(150), z = runif(150), g = factor(rep(1:6, 25)), f = factor(rep(1:3, 50)))
+  d$y <- sin(6 * d$x) + exp(d$z - 1) * rnorm(150)
+  smooths <- c("s(x)", "te(x, z)", "ti(x, z)", "t2(x, z)", "s(x, bs = \"ad\", k = 12)", "s(x, bs = \"ps\")",
+               "s(x, by = f)", "s(g, bs = \"re\")", "s(x, g, bs = \"fs\", k = 5)", "s(x) + s(x, f, bs = \"sz\")",
+               "s(x) + (1 | g)")
+  for (smooth in smooths) {
+    for (other in c("x", "s(z)")) {
+      formulas <- list(as.formula(paste("y ~", smooth)), as.formula(paste("sigma ~", other)))
+      fit <- suppressMessages(galvi(formulas, d))
+      apart <- suppressMessages(update(fit, control = galvi_control(uncertainty = "factorised")))
+      ratio <- predict(fit, se.fit = TRUE, type = "link")$se.fit / predict(apart, se.fit = TRUE, type = "link")$se.fit
+      expect_true(all(is.finite(ratio)) && min(ratio) > 0.8, label = paste(smooth, other, "standard deviations"))
+      # a variance at its bound is uncertain too
+      expect_gt(cor(fitted(fit), fitted(apart)), 0.95)
+      expect_identical(dim(predict(fit, d[1:3, ], interval = "credible")), c(3L, 3L))
+      expect_identical(nrow(predict(fit, d[1:3, ], type = "terms")), 3L)
+    }
+  }
+  hurdle <- galvi(list(round(exp(y)) ~ s(x), hu ~ s(x)), d, hurdle(poisson()))
+  expect_identical(hurdle$convergence$uncertainty$method, "factorised")
+})
