@@ -98,12 +98,14 @@ typed_priors_of <- function(fit) {
     weak <- !vapply(hyper$weak, is.null, NA) & vapply(hyper$prior, is.null, NA)
     priors <- priors[!names(priors) %in% c(hyper$name[weak], sub("variance$", "sd", hyper$name[weak]))]
   }
+  # a prior has the name of a variance with "sd" in its place, or that of a smooth's slope without its "sd"
+  hyper <- fit$model$hyper$name
+  hyper <- c(hyper, sub("variance$", "sd", hyper), sub("\\.slope\\.sd$", ".slope", hyper))
   for (name in names(fit$design$others)) {
     prefix <- coefficient_prefix(name)
     columns <- paste0(prefix, fixed_spec(fit$design$others[[name]]$specs)$columns)
-    own <- names(priors) %in% columns | startsWith(names(priors), parameter_prefix(name)) & names(priors) %in% c(
-      fit$model$hyper$name, sub("variance$", "sd", fit$model$hyper$name)
-    )
+    own <- names(priors) %in% columns |
+      startsWith(names(priors), parameter_prefix(name)) & names(priors) %in% hyper
     nested <- stats::setNames(priors[own], substring(names(priors)[own], nchar(prefix) + 1L))
     priors <- priors[!own]
     if (any(own)) priors[[name]] <- nested

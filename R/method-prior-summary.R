@@ -76,10 +76,10 @@ prior_table_row <- function(prior, class, coef = "", group = "", dpar = "", sour
 }
 
 coefficient_prior_rows <- function(model, design) {
-  parts <- predictor_parts(design$parts)
-  dpars <- c("", names(design$parts$others))
-  unlist(lapply(seq_along(parts), function(k) {
-    spec <- fixed_spec(predictor_specs(design)[[k]])
+  specs <- predictor_specs(design)
+  dpars <- c("", names(design$others))
+  unlist(lapply(seq_along(specs), function(k) {
+    spec <- fixed_spec(specs[[k]])
     if (is.null(spec)) return(NULL)
     prefix <- if (is.null(spec$parameter)) "" else coefficient_prefix(spec$parameter)
     lapply(seq_along(spec$columns), function(j) {
@@ -106,6 +106,7 @@ hyper_prior_rows <- function(model, design) {
   hyper <- model$hyper
   specs <- all_specs(design)
   labels <- vapply(specs, `[[`, "", "label")
+  dpars <- rep(c("", names(design$others)), lengths(predictor_specs(design)))
   shown <- which(!in_array(hyper) & hyper$term != fixed_label)
   seen <- character()
   out <- list()
@@ -114,7 +115,9 @@ hyper_prior_rows <- function(model, design) {
     if (hyper$parameter[h] == "sd" && !hyper$term[h] %in% labels) next
     # so is that of a direction which a term leaves open
     if (endsWith(hyper$name[h], ".slope.sd")) next
-    place <- place_of_hyper(hyper, h, specs[match(hyper$term[h], labels)][[1L]], design)
+    t <- match(hyper$term[h], labels)
+    place <- place_of_hyper(hyper, h, specs[t][[1L]], design)
+    if (!is.na(t)) place$dpar <- dpars[t]
     key <- paste(unlist(place), collapse = "\r")
     if (place$class == "cor" && key %in% seen) next
     seen <- c(seen, key)
@@ -146,7 +149,7 @@ hyper_shown <- function(hyper, h, place) {
   if (root) sqrt(hyper$value[h]) else hyper$value[h]
 }
 
-#' Where a hyperparameter is in a table: list(class, coef, group, dpar)
+#' Where a hyperparameter is in a table: list(class, coef, group)
 #' @noRd
 place_of_hyper <- function(hyper, h, spec, design) {
   parameter <- hyper$parameter[h]
@@ -155,24 +158,23 @@ place_of_hyper <- function(hyper, h, spec, design) {
   of_root <- is.null(prior) || identical(prior$quantity, "root") || fact("hyper_prior", prior$type, "of") == "variance"
   if (is.null(spec)) {
     sigma <- parameter == "variance" && of_root && hyper$term[h] == "gaussian"
-    return(list(class = if (sigma) "sigma" else parameter, coef = "", group = "", dpar = ""))
+    return(list(class = if (sigma) "sigma" else parameter, coef = "", group = ""))
   }
-  dpar <- or_else(spec$parameter, "")
   written <- written_term(spec)
   if (term_can(spec, "grouped")) {
     group <- if (spec$type %in% bars) spec$group else spec_group(spec)
     effect <- sub("^(sd|cor)\\.", "", parameter)
-    if (startsWith(parameter, "cor.")) return(list(class = "cor", coef = "", group = group, dpar = dpar))
+    if (startsWith(parameter, "cor.")) return(list(class = "cor", coef = "", group = group))
     if (startsWith(parameter, "sd.")) {
-      return(list(class = "sd", coef = sub("^\\(Intercept\\)$", "Intercept", effect), group = group, dpar = dpar))
+      return(list(class = "sd", coef = sub("^\\(Intercept\\)$", "Intercept", effect), group = group))
     }
-    if (parameter == "variance" && of_root) return(list(class = "sd", coef = "Intercept", group = group, dpar = dpar))
-    return(list(class = parameter, coef = "", group = group, dpar = dpar))
+    if (parameter == "variance" && of_root) return(list(class = "sd", coef = "Intercept", group = group))
+    return(list(class = parameter, coef = "", group = group))
   }
   class <- if (of_root) sub("variance", "sd", parameter) else parameter
   short <- sub("\\[.*", "", sub(".*\\.", "", class))
   smooth <- inherits(spec, "smooth_term")
-  list(class = switch(short, sd = if (smooth) "sds" else "sdgp", lengthscale = "lscale", class), coef = written, group = "", dpar = dpar)
+  list(class = switch(short, sd = if (smooth) "sds" else "sdgp", lengthscale = "lscale", class), coef = written, group = "")
 }
 
 #' @export

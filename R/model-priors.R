@@ -88,7 +88,11 @@ sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character
   for (name in names(prior)) {
     entry <- prior[[name]]
     if (is_coefficient_prior(entry) && (name %in% labels_of_columns || !is_positive_name(name))) {
-      out$coefficients[[name]] <- entry
+      key <- read_prior_name(name)
+      # the coefficient of a term, such as s(x).slope, which has the prefix in its own name
+      of_term <- !is.null(key$parameter) && !name %in% labels_of_columns &&
+        !startsWith(name, prefix) && any(matches_term(key$term, specs, labels, prefix))
+      out$coefficients[[if (of_term) paste0(prefix, name) else name]] <- entry
       next
     }
     if (name %in% c("sd", "cor")) {

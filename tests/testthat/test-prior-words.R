@@ -210,3 +210,18 @@ test_that("densities of priors of coefficients are those of their distribution f
     expect_equal(integrate(density, 0.5, 3.5)$value, standard(1.5) - 0.5, tolerance = 1e-7, label = one)
   }
 })
+
+test_that("tables of priors have those of every predictor", {
+  set.seed(1)
+  d <- data.frame(x = runif(60), g = factor(rep(1:6, 10)), y = rnorm(60))
+  formulas <- list(y ~ x + (1 | g), sigma ~ s(x) + (1 | g))
+  fit <- suppressMessages(galvi(formulas, d, prior = list(sigma = list("s(x).slope" = normal(0, 0.3)))))
+  told <- prior_summary(fit)
+  expect_identical(told$dpar[told$class == "Intercept"], c("", "sigma"))
+  expect_identical(told$dpar[told$class == "sd"], c("", "sigma"))
+  expect_identical(told$dpar[told$class == "sds"], "sigma")
+  expect_identical(default_prior(formulas, d)$dpar, told$dpar)
+  # the slope is kept by refits, under the name that it was typed with
+  expect_identical(fit$prior[["sigma.s(x).slope"]]$sd, 0.3)
+  expect_false(anyNA(kfold(fit, K = 2)$pointwise))
+})
