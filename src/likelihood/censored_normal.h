@@ -37,13 +37,18 @@ class CensoredNormal : public Base {
     double chain = 1.0;
     for (int k = 1; k < 5; ++k) out[k] *= chain /= sd_;
   }
-  // constants: s of the response or of its one bound; log s'(y) - log(2 pi) / 2, not a number in censored rows; with one
-  // bound its side, 1 where the response is above it, -1 below. And if some rows are truncated or in an interval: how far
-  // s(upper) is from s(y), 0 where there is no interval; how far s(y) is from s(entry).
+  /// Columns of the constants, the last two only if some row is truncated or in an interval.
+  enum Constant : Index {
+    known,        // s of the response or of its one bound
+    log_factor,   // log s'(y) - log(2 pi) / 2, not a number in censored rows
+    side,         // of the one bound: 1 where the response is above it, -1 below; else 0
+    width,        // s(upper) - s(y) of an interval, else 0
+    since_entry   // s(y) - s(entry), infinite where there is no entry
+  };
   PreparedRows prepare(Data data) const override {
     PreparedRows out{std::move(data)};
     bool simple = true;
-    out.constants.resize(out.size(), 5);
+    out.constants.resize(out.size(), since_entry + 1);
     for (Index n = 0; n < out.size(); ++n) {
       const Datum datum = out.data[n];
       const double low = scaled(datum.y), high = datum.censored() ? scaled(datum.upper) : low;
@@ -54,34 +59,34 @@ class CensoredNormal : public Base {
           static_cast<double>(above) - static_cast<double>(below), within ? high - low : 0.0,
           truncated(datum) ? low - scaled(datum.entry) : infinity;
     }
-    if (simple) out.constants.conservativeResize(out.size(), 3);
+    if (simple) out.constants.conservativeResize(out.size(), width);
     return out;
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
     const double precision = 1.0 / sd_;
-    with_standardised(rows, (eta.col(0) - rows.constants.col(0)).array() * precision, precision, std::log(sd_), out);
+    with_standardised(rows, (eta.col(0) - rows.constants.col(known)).array() * precision, precision, std::log(sd_), out);
   }
   /// out <- log p where z = (eta - s) / sd, s of prepare(); not a number where digits are lost.
   template <class Sd>
   static void with_standardised(const PreparedRows& rows, const RowArray& z, const Sd& precision, const Sd& log_sd,
                                 ArrayRef out) {
     constexpr double far = -20.0;
-    const auto column = [&rows](Index j) { return rows.constants.col(j).array(); };
-    out = column(1) - log_sd - 0.5 * z.square();
-    const auto bounded = column(2) != 0.0;
+    const auto column = [&rows](Constant j) { return rows.constants.col(j).array(); };
+    out = column(log_factor) - log_sd - 0.5 * z.square();
+    const auto bounded = column(side) != 0.0;
     if (bounded.any()) {
-      RowArray share = z * column(2);
+      RowArray share = z * column(side);
       log_normal_cdf_each(share);
       out = bounded.select(share, out);
     }
-    if (rows.constants.cols() == 3) return;
-    const RowArray width = precision * column(3);
-    if ((width > 0.0).any()) {
+    if (rows.constants.cols() <= width) return;
+    const RowArray wide = precision * column(width);
+    if ((wide > 0.0).any()) {
       RowArray share(rows.size());
-      log_normal_share_each(-z, width - z, share);
-      out = (width > 0.0).select(share, out);
+      log_normal_share_each(-z, wide - z, share);
+      out = (wide > 0.0).select(share, out);
     }
-    RowArray entry = z + precision * column(4);
+    RowArray entry = z + precision * column(since_entry);
     entry = (entry > far).select(entry, std::numeric_limits<double>::quiet_NaN());
     log_normal_cdf_each(entry);
     out -= entry;

@@ -54,7 +54,7 @@ class CensoredNormalLogSd : public LogParameter<Base> {
     const RowArray log_sd = eta.col(1).array().max(-700.0).min(700.0);
     RowArray precision = -log_sd;
     exp_each(precision);
-    const RowArray z = (eta.col(0) - rows.constants.col(0)).array() * precision;
+    const RowArray z = (eta.col(0) - rows.constants.col(Base::known)).array() * precision;
     Base::with_standardised(rows, z, precision, log_sd, out);
   }
   // The zeros of Phi, and of an interval's probability, lie within an angle of 45 degrees: those of functions of

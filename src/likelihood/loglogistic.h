@@ -36,24 +36,32 @@ class Loglogistic final : public LogScale<Composed> {
       sum.add(0, weight, sign * shape_, -sign * shape_ * std::log(time));
     });
   }
-  // constants: log y, or that of the interval's end where y = 0; 1 or 0 where censored. And if some rows are truncated or
-  // in an interval: 1 where y = 0, else 0; log(upper / y); log(y / entry). What a row has not is infinite.
+  /// Columns of the constants, the last three only if some row is truncated or in an interval. Where a row has no time of
+  /// entry, or no interval, its numbers are infinite.
+  enum Constant : Index {
+    log_time,    // log y, or that of the interval's end where y = 0
+    event,       // 1, or 0 where censored
+    early,       // 1 where y = 0, else 0
+    length,      // log(upper / y)
+    since_entry  // log(y / entry)
+  };
   PreparedRows prepare(Data data) const override {
     PreparedRows out{std::move(data)};
     bool simple = true;
-    out.constants.resize(out.size(), 5);
+    out.constants.resize(out.size(), since_entry + 1);
     for (Index n = 0; n < out.size(); ++n) {
       const Datum datum = out.data[n];
-      const bool early = !(datum.y > 0.0), within = in_interval(datum), truncated = datum.entry > 0.0;
-      simple = simple && !early && !within && !truncated;
-      out.constants.row(n) << std::log(early ? datum.upper : datum.y), datum.censored() ? 0.0 : 1.0, early ? 1.0 : 0.0,
+      const bool at_start = !(datum.y > 0.0), within = in_interval(datum), truncated = datum.entry > 0.0;
+      simple = simple && !at_start && !within && !truncated;
+      out.constants.row(n) << std::log(at_start ? datum.upper : datum.y), datum.censored() ? 0.0 : 1.0,
+          at_start ? 1.0 : 0.0,
           within ? log_ratio(datum) : infinity, truncated ? -std::log1p((datum.entry - datum.y) / datum.y) : infinity;
     }
-    if (simple) out.constants.conservativeResize(out.size(), 2);
+    if (simple) out.constants.conservativeResize(out.size(), early);
     return out;
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
-    const RowArray x = shape_ * (eta.col(0) - rows.constants.col(0)).array();
+    const RowArray x = shape_ * (eta.col(0) - rows.constants.col(log_time)).array();
     with_arguments(rows, x, shape_, std::log(shape_), out);
   }
   /// out <- log p, x = shape (eta - log y): f(x) + f(-x) + log shape - log y, or f(x) of a censored row, and what
@@ -61,13 +69,13 @@ class Loglogistic final : public LogScale<Composed> {
   template <class Shape>
   static void with_arguments(const PreparedRows& rows, const RowArray& x, const Shape& shape, const Shape& log_shape,
                              ArrayRef out) {
-    const auto column = [&rows](Index j) { return rows.constants.col(j).array(); };
+    const auto column = [&rows](Constant j) { return rows.constants.col(j).array(); };
     RowArray l = x;
     log1p_exp_each(l);
-    out = x.min(0.0) - l + column(1) * (log_shape - column(0) - x.max(0.0) - l);
-    if (rows.constants.cols() == 2) return;
-    out -= column(2) * x;  // f(-x) = f(x) - x
-    RowArray gap = shape * column(3), entry = x + shape * column(4);
+    out = x.min(0.0) - l + column(event) * (log_shape - column(log_time) - x.max(0.0) - l);
+    if (rows.constants.cols() <= early) return;
+    out -= column(early) * x;  // f(-x) = f(x) - x
+    RowArray gap = shape * column(length), entry = x + shape * column(since_entry);
     RowArray end = gap - x;
     out += end.min(0.0) - entry.min(0.0);
     log1p_exp_each(end);

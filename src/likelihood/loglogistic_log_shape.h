@@ -18,7 +18,7 @@ class LoglogisticLogShape final : public LogParameter<Loglogistic> {
     const RowArray log_shape = eta.col(1).array().max(-700.0).min(700.0);
     RowArray shape = log_shape;
     exp_each(shape);
-    const RowArray x = shape * (eta.col(0) - rows.constants.col(0)).array();
+    const RowArray x = shape * (eta.col(0) - rows.constants.col(Loglogistic::log_time)).array();
     Loglogistic::with_arguments(rows, x, shape, log_shape, out);
   }
   double last_of(const Datum&, double, double) const override { return 0.0; }

@@ -48,13 +48,20 @@ class Weibull final : public LogScale<Composed> {
   }
   double log_reference() const { return log_unit_; }
 
-  // constants: log(y / unit), or that of the interval's end where y = 0; 1 or 0 where censored; log y where it is 1. And
-  // if some rows are truncated or in an interval: log(y / entry), 0 where y = 0; how much further log(upper / unit) is;
-  // log(upper / y). What a row has not is infinite.
+  /// Columns of the constants, the last three only if some row is truncated or in an interval. Where a row has no time of
+  /// entry, or no interval, its numbers are infinite.
+  enum Constant : Index {
+    reached,      // log(y / unit), or that of the interval's end where y = 0
+    event,        // 1, or 0 where censored
+    log_event,    // log y of an event
+    since_entry,  // log(y / entry), 0 where y = 0
+    to_end,       // how much larger log(upper / unit) is than `reached`
+    length        // log(upper / y)
+  };
   PreparedRows prepare(Data data) const override {
     PreparedRows out{std::move(data)};
     bool simple = true;
-    out.constants.resize(out.size(), 6);
+    out.constants.resize(out.size(), length + 1);
     for (Index n = 0; n < out.size(); ++n) {
       const Datum datum = out.data[n];
       const bool early = !(datum.y > 0.0), within = in_interval(datum);
@@ -62,13 +69,14 @@ class Weibull final : public LogScale<Composed> {
       const double ratio = within ? log_ratio(datum) : infinity;
       out.constants.row(n) << log_time(early && within ? datum.upper : datum.y), datum.censored() ? 0.0 : 1.0,
           datum.censored() ? 0.0 : std::log(datum.y),
-          early ? 0.0 : -std::log1p((std::max(datum.entry, 0.0) - datum.y) / datum.y), early && within ? 0.0 : ratio, ratio;
+          early ? 0.0 : -std::log1p((std::max(datum.entry, 0.0) - datum.y) / datum.y),
+          early && within ? 0.0 : ratio, ratio;
     }
-    if (simple) out.constants.conservativeResize(out.size(), 3);
+    if (simple) out.constants.conservativeResize(out.size(), since_entry);
     return out;
   }
   void log_densities(const PreparedRows& rows, const ConstMatrixRef& eta, ArrayRef out) const override {
-    const auto log_time = rows.constants.col(0).array();
+    const auto log_time = rows.constants.col(reached).array();
     RowArray x;
     if (hazards_)
       x = shape_ * log_time + eta.col(0).array();
@@ -80,20 +88,20 @@ class Weibull final : public LogScale<Composed> {
   template <class Shape>
   static void with_log_hazards(const PreparedRows& rows, const RowArray& x, const Shape& shape, const Shape& log_shape,
                                ArrayRef out) {
-    const auto column = [&rows](Index j) { return rows.constants.col(j).array(); };
-    const bool simple = rows.constants.cols() == 3;
+    const auto column = [&rows](Constant j) { return rows.constants.col(j).array(); };
+    const bool simple = rows.constants.cols() <= since_entry;
     RowArray hazard = x;
     if (!simple) {
-      RowArray since = shape * column(3);
+      RowArray since = shape * column(since_entry);
       log_one_minus_exp_each(since);
       hazard += since;
     }
     exp_each(hazard);
-    out = column(1) * (x - column(2) + log_shape) - hazard;
+    out = column(event) * (x - column(log_event) + log_shape) - hazard;
     if (simple) return;
-    RowArray rise = shape * column(5);
+    RowArray rise = shape * column(length);
     log_one_minus_exp_each(rise);
-    rise += x + shape * column(4);
+    rise += x + shape * column(to_end);
     exp_each(rise);
     log_one_minus_exp_each(rise);
     out += rise;

@@ -36,7 +36,7 @@ class WeibullLogShape final : public LogParameter<Weibull> {
     const RowArray log_shape = eta.col(1).array().max(-700.0).min(700.0);
     RowArray shape = log_shape;
     exp_each(shape);
-    const RowArray x = shape * rows.constants.col(0).array() + eta.col(0).array();
+    const RowArray x = shape * rows.constants.col(Weibull::reached).array() + eta.col(0).array();
     Weibull::with_log_hazards(rows, x, shape, log_shape, out);
   }
   double last_of(const Datum&, double, double) const override { return 0.0; }
