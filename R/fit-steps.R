@@ -216,7 +216,9 @@ joint_uncertainty <- function(design, core) {
   exact <- is.null(design$wide) || design$wide$parts$kind == "rescor" && !is_mixed(design$family)
   if (!exact || any(units) || !length(design$others) && length(design$response$latents) > 1L) return("factorised")
   dependent <- length(design$others) > 0L && !facts_of_family(design$family, core)$separable
-  if (all(fixed | groups | dependent & which_can(specs, "columns"))) "auto" else if (any(groups)) "states" else "factorised"
+  if (all(fixed | groups)) return("auto")
+  if (dependent && all(fixed | groups | which_can(specs, "columns"))) return("coupled")
+  if (any(groups)) "states" else "factorised"
 }
 
 #' @rdname modular

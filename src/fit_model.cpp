@@ -73,7 +73,8 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   plan.keep_factor = get<bool>(control, "keep_factor");
   const std::string uncertainty = has(control, "uncertainty") ? get<std::string>(control, "uncertainty") : "factorised";
   plan.states_alone = uncertainty == "states";
-  plan.joint_uncertainty = uncertainty == "auto" || plan.states_alone;
+  plan.if_coupled = uncertainty == "coupled";
+  plan.joint_uncertainty = uncertainty == "auto" || plan.states_alone || plan.if_coupled;
   const std::unique_ptr<HyperTable> proper =
       plan.joint_uncertainty || !plan.integrate.empty() ? proper_hyper_from_list(model) : nullptr;
   plan.proper = proper.get();

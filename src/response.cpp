@@ -198,7 +198,7 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
   };
   galvi::CallMonitor monitor(R_NilValue);
   galvi::Context context{galvi::backend("auto"), monitor, threads};
-  constexpr R_xlen_t rows_at_a_time = 16;
+  constexpr R_xlen_t rows_at_a_time = 4;
   constexpr double row_work = 1e4;  // approximate flops
   KnownRows known_rows(*l, part);
   for (R_xlen_t set = 0; set < sets; ++set) {

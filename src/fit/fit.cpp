@@ -428,10 +428,11 @@ bool gaussian_but_for_priors(const LatentGaussianModel& model) {
 void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan, FitResult& out) {
   constexpr Index most_parameters = 8, most_coefficients = 300, most_coupled = 1000;
   HyperTable table = learned;
-  const bool joint = plan.joint_uncertainty && plan.integrate.empty();
   const Index parameters = plan.learn ? learned.learned() : 0;
+  const bool wanted = plan.joint_uncertainty && plan.integrate.empty();
   const bool coupled =
-      joint && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
+      wanted && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
+  const bool joint = wanted && (coupled || !plan.if_coupled);
   const bool exact = gaussian_given_hyper(model);
   const States takes = joint && !coupled ? takes_states(model, parameters) : States::no;
   bool states = takes == States::yes;

@@ -40,6 +40,7 @@ struct Plan {
   std::string integrate;                 // the design of points to integrate over; empty for none
   bool joint_uncertainty = false;        // of coefficients and hyperparameters, without being asked to integrate
   bool states_alone = false;             // that is, not by points or linear response
+  bool if_coupled = false;               // that is, only where latent values of a row depend on each other
   HyperTable* proper = nullptr;          // the table with weak priors where it has none, for the posterior
   std::function<std::unique_ptr<Likelihood>()> another_likelihood;  // for threads; null where R is called
   bool keep_factor = false;              // of dense solvers, for quicker predictions
