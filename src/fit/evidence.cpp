@@ -115,7 +115,7 @@ void EvidenceAboveBound::choose(LatentGaussianModel& model, const Posterior& q) 
 
 double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterior& q) const {
   constexpr double most_part = 2;
-  constexpr double most_alone = 1e6;  // of a part that is below one where the series holds: q reaches beyond the points
+  constexpr double most_term = 1e6;  // of terms that are below one where the series holds: q reaches beyond the points
   if (rows_.empty()) return 0;
   const Vector third = third_derivatives(model, q);
   model.restore(q);
@@ -131,7 +131,7 @@ double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterio
       const Index m = own[i], column = static_cast<Index>(i);
       const double c = third[m] * (V.col(column).array().cube() * third.array()).sum() / 12;
       const double alone = third[m] * third[m] * std::pow(V(m, column), 3) / 12;
-      if (!(alone > 0 && alone < most_alone) || c == 0) continue;
+      if (!(alone > 0 && alone < most_term && std::abs(c) < most_term) || c == 0) continue;
       double like_it = std::abs(c) / alone;
       const double gap = rests.gap(column, like_it);
       if (!std::isfinite(gap)) continue;  // q is too wide for the points
