@@ -254,19 +254,21 @@ check_nothing_known <- function(fit, what) {
   stop_without_word(typed_words(typed), unique(unlist(lapply(typed, all.vars))))
 }
 
-#' Quantiles of the mixture, which lie between those of the states
+#' Quantiles of a mixture over states
 #' @param of As in response_moment().
 #' @noRd
 mixture_response_quantile <- function(fit, states, of, p) {
   n <- nrow(states[[1L]]$mean)
-  heaviest <- states[[which.max(vapply(states, function(state) mean(state$weight), 0))]]
   p <- rep_len(p, n)
+  weights <- lapply(states, `[[`, "weight")
+  near <- mixture_moments(states, do.call(cbind, lapply(weights, rep_len, n)))
+  shares <- vapply(weights, mean, 0, na.rm = TRUE)
+  near <- c(near, list(weight = 1, hyper = drop(vapply(states, `[[`, states[[1L]]$hyper, "hyper") %*% shares) / sum(shares)))
   cdf <- function(x, at) average_states(lapply(states, state_rows, at), of("cdf", at, replace(numeric(n), at, x)))
   quantiles <- function(p, at) of("quantile", at, probability. = replace(numeric(n), at, p))
-  ends <- quantile_bracket(fit, p, cdf,
-    one = function(p, at) quantiles(p, at)(heaviest),
+  quantile_near(fit, p, cdf,
+    one = function(p, at) quantiles(p, at)(near),
     all = function(p, at) row_range(matrix(vapply(states, quantiles(p, at), numeric(length(at))), length(at))))
-  quantile_between(fit, ends, p, cdf)
 }
 
 #' The same where the posterior is points, of which some hundred are enough beside the noise of a response
@@ -275,57 +277,62 @@ point_response_quantile <- function(fit, points, of, p) {
   points <- thinned_points(points)
   n <- nrow(points$offset)
   p <- rep_len(p, n)
-  average <- function(points, at, f) {
+  near <- c(point_moments(points), list(weight = 1, hyper = drop(points$weight %*% points$hyper)))
+  cdf <- function(x, at) {
     average_points(point_rows(points, at), function(state) {
       state$rows <- at[state$rows]
-      f(state)
+      of("cdf", y. = replace(numeric(n), at, x))(state)
     })
   }
-  cdf <- function(x, at) average(points, at, of("cdf", y. = replace(numeric(n), at, x)))
-  quantiles <- function(p, at) of("quantile", probability. = replace(numeric(n), at, p))
-  ends <- quantile_bracket(fit, p, cdf,
-    one = function(p, at) average(at_mean(points), at, quantiles(p, at)),
+  quantiles <- function(p, at) of("quantile", at, probability. = replace(numeric(n), at, p))
+  quantile_near(fit, p, cdf,
+    one = function(p, at) quantiles(p, at)(near),
     all = function(p, at) {
       by_point_rows(point_rows(points, at), function(own, some) {
         row_range(point_values(own, at[some], quantiles(p, at)))
       })
     })
-  quantile_between(fit, ends, p, cdf)
 }
 
-#' Limits between which quantiles of a mixture are, N x 2
+#' Quantiles of a mixture, N numbers
 #'
-#' They are quantiles of one of its parts, at probabilities on both sides of p. Where the mixture's is not between them,
-#' it is in the range of those of all parts, which takes longer.
-#' @param one,all one(p, at): quantiles of a part in the rows `at`; all(p, at): the least and the largest of all parts.
+#' They are between quantiles of a distribution that is near the mixture's, at probabilities on both sides of p. Where they
+#' are not, they are in the range of those of all parts, which takes longer.
+#' @param cdf cdf(x, at): the mixture's in the rows `at`.
+#' @param one,all one(p, at): quantiles of the one nearby; all(p, at): the least and the largest of all parts.
 #' @noRd
-quantile_bracket <- function(fit, p, cdf, one, all) {
-  ends <- matrix(NA_real_, length(p), 2L)
+quantile_near <- function(fit, p, cdf, one, all) {
+  discrete <- is_discrete(fit)
+  ends <- values <- matrix(NA_real_, length(p), 2L)
   # P(Y < y) < p <= P(Y <= y) at the least whole number y and those below and above it
-  below <- function(y, at) if (is_discrete(fit)) y == 0 | cdf(y - 1, at) < p[at] else cdf(y, at) < p[at]
-  above <- function(y, at) cdf(y, at) >= p[at]
-  for (side in 1:2) {
-    for (shift in c(1, 4)) {
+  at_end <- list(
+    function(y, at) if (discrete) ifelse(y == 0, 0, cdf(y - 1, at)) else cdf(y, at),
+    function(y, at) cdf(y, at)
+  )
+  for (shift in if (discrete) c(0, 1, 4) else c(0.1, 1, 4)) {
+    for (side in 1:2) {
       at <- which(is.na(ends[, side]))
       if (!length(at)) next
       y <- one(stats::plogis(stats::qlogis(p[at]) + c(-shift, shift)[side]), at)
       known <- is.finite(y)
       at <- at[known]
       y <- y[known]
-      found <- if (length(at)) which(list(below, above)[[side]](y, at))
+      if (!length(at)) next
+      value <- at_end[[side]](y, at)
+      found <- which(if (side == 1L) value < p[at] else value >= p[at])
       ends[at[found], side] <- y[found]
+      values[at[found], side] <- value[found]
     }
   }
   left <- which(is.na(rowSums(ends)))
-  if (length(left)) ends[left, ] <- all(p[left], left)
-  ends
-}
-
-quantile_between <- function(fit, ends, p, cdf) {
+  if (length(left)) {
+    ends[left, ] <- all(p[left], left)
+    values[left, ] <- NA
+  }
   lower <- ends[, 1L]
   upper <- ifelse(is.finite(lower) & is.finite(ends[, 2L]), ends[, 2L], lower)
-  if (is_discrete(fit)) return(least_whole(cdf, lower, upper, p))
-  rising_root(function(x, at) cdf(x, at) - p[at], lower, upper)
+  if (discrete) return(least_whole(cdf, lower, upper, p))
+  rising_root(function(x, at) cdf(x, at) - p[at], lower, upper, at_ends = values - p)
 }
 
 #' Some rows of a state

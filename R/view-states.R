@@ -139,12 +139,20 @@ normal_mixture_quantile <- function(mean, sd, weight, p) {
 #' 28, 145-149). The root is between a and b, and c was given up last.
 #'
 #' @param f f(x, at): values at x of the functions with numbers `at`.
+#' @param at_ends Values at `lower` and `upper`, N x 2, as far as they are known.
 #' @noRd
-rising_root <- function(f, lower, upper, tolerance = 1e-9) {
+rising_root <- function(f, lower, upper, tolerance = 1e-9, at_ends = NULL) {
   at <- which(upper > lower)
   out <- lower
   if (!length(at)) return(out)
-  now <- list(a = lower[at], b = upper[at], fa = f(lower[at], at), fb = f(upper[at], at), t = rep(0.5, length(at)))
+  value <- function(x, side) {
+    known <- if (is.null(at_ends)) rep(NA_real_, length(at)) else at_ends[at, side]
+    open <- which(is.na(known))
+    if (length(open)) known[open] <- f(x[at[open]], at[open])
+    known
+  }
+  now <- list(a = lower[at], b = upper[at], fa = value(lower, 1L), fb = value(upper, 2L))
+  now$t <- pmin(pmax(now$fa / (now$fa - now$fb), 0.05), 0.95)
   out[at] <- ifelse(now$fa >= 0, now$a, now$b)
   open <- now$fa < 0 & now$fb > 0
   for (step in seq_len(200L)) {

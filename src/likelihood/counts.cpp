@@ -1,11 +1,19 @@
 #include "likelihood/counts.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "numeric/special_functions.h"
 
 namespace galvi {
+namespace {
+
+// Up to these counts, and from this probability of none, sums of probabilities take less time than the incomplete beta
+// function.
+constexpr double few = 24.0, smallest = 1e-280;
+
+}  // namespace
 
 double log_factorial(double y) {
   constexpr int tabulated = 256;
@@ -42,7 +50,20 @@ double binomial_cdf(double y, double size, double p, double q) {
 double negbinomial_cdf(double y, double size, double p, double q) {
   const double k = std::floor(y);
   if (k < 0.0) return 0.0;
-  return std::isinf(k) ? 1.0 : incomplete_beta(size, k + 1.0, p, q);
+  if (std::isinf(k)) return 1.0;
+  if (k <= few) {
+    // p^size (1 + size q (1 + (size + 1) q / 2 (1 + ..)))
+    const double none = std::exp(size * (q < 0.5 ? std::log1p(-q) : std::log(p)));
+    if (none > smallest) {
+      double term = none, sum = none;
+      for (double j = 1.0; j <= k; j += 1.0) {
+        term *= (size + j - 1.0) * q / j;
+        sum += term;
+      }
+      return std::min(sum, 1.0);
+    }
+  }
+  return incomplete_beta(size, k + 1.0, p, q);
 }
 
 }  // namespace galvi

@@ -29,19 +29,29 @@ constexpr double most_nodes_per_sd = 2000;
 // is next to nothing: the sum errs by its squared step, and more nodes would only take time.
 constexpr double nodes_per_sd_at_kinks = 200;
 
-// Gauss-Hermite rules for N(0, 1), the right half. Their error in E g^(p), |g^(k)| <= (k - 1)! / width^k, is
-// n! (2 n + p - 1)! / (2 n)! (sd / width)^(2 n) / width^p, which is at most 1e-13 / width^p for p <= 4.
+}  // namespace
+
+/// A Gauss-Hermite rule for N(0, 1), the right half. Its error in E g^(p), |g^(k)| <= (k - 1)! / width^k, is
+/// n! (2 n + p - 1)! / (2 n)! (sd / width)^(2 n) / width^p, which for five and seven nodes is at most 1e-13 / width^p for
+/// p <= 4.
 struct HermiteHalf {
   int last;
-  double node[4], weight[4];
+  double node[5], weight[5];
 };
+
+namespace {
+
 constexpr HermiteHalf five_nodes{2,
-                                 {0.0, 1.3556261799742659, 2.8569700138728056, 0.0},
-                                 {0.53333333333333333, 0.22207592200561264, 0.011257411327720689, 0.0}};
+                                 {0.0, 1.3556261799742659, 2.8569700138728056},
+                                 {0.53333333333333333, 0.22207592200561264, 0.011257411327720689}};
 constexpr HermiteHalf seven_nodes{
     3,
     {0.0, 1.1544053947399681, 2.3667594107345415, 3.7504397177257425},
     {0.45714285714285714, 0.24012317860501271, 0.030757123967586497, 0.00054826885597221791}};
+constexpr HermiteHalf nine_nodes{
+    4,
+    {0.0, 1.023255663789133, 2.0768479786778311, 3.2054290028564707, 4.5127458633997817},
+    {0.40634920634920635, 0.24409750289493953, 0.049916406765217997, 0.0027891413212317657, 2.2345844007746627e-05}};
 
 // With the line of integration shifted by d, and a function that grows by exp(oscillation d) on the way, the
 // error of the trapezium sum is
@@ -95,7 +105,8 @@ bool GaussianRule::narrow(double variance, const Smoothness& smoothness) {
 
 void GaussianRule::place(double mean, double variance, const Smoothness& smoothness) {
   const double sd = std::sqrt(variance), width = smoothness.width;
-  if (narrow(variance, smoothness)) return place_hermite(mean, sd, sd <= five_share * smoothness.distance());
+  if (narrow(variance, smoothness))
+    return place_hermite(mean, sd, sd <= five_share * smoothness.distance() ? five_nodes : seven_nodes);
   double step = shifted_step(variance, width, rule_accuracy);
   const bool waves = smoothness.oscillation > 0.0 || std::isinf(smoothness.spread);
   if (smoothness.growth == 0.0 && std::isfinite(width) && !waves) {
@@ -103,7 +114,8 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
     const double distance = std::fabs(off) - smoothness.spread - off_centre * width;
     // few nodes, too, where the singularities are near the real line but far from the mean
     const double from_all = std::hypot(std::max(distance, 0.0), width);
-    if (sd <= hermite_share * from_all) return place_hermite(mean, sd, sd <= five_share * from_all);
+    if (sd <= hermite_share * from_all)
+      return place_hermite(mean, sd, sd <= five_share * from_all ? five_nodes : seven_nodes);
     if (distance > width) step = std::max(step, distant_step(variance, width, distance));
     if (sd > least_sinh_sd * width && std::fabs(off) < most_sinh_distance * sd) {
       const double a = std::max(1.1 * width, 0.7 * smoothness.spread);
@@ -128,8 +140,9 @@ void GaussianRule::resize(int count) {
   weights_.resize(static_cast<std::size_t>(count));
 }
 
-void GaussianRule::place_hermite(double mean, double sd, bool five) {
-  const HermiteHalf& rule = five ? five_nodes : seven_nodes;
+void GaussianRule::place_few(double mean, double sd) { place_hermite(mean, sd, nine_nodes); }
+
+void GaussianRule::place_hermite(double mean, double sd, const HermiteHalf& rule) {
   resize(2 * rule.last + 1);
   for (int j = -rule.last; j <= rule.last; ++j) {
     const auto at = static_cast<std::size_t>(j + rule.last);

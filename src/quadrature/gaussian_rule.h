@@ -6,6 +6,8 @@
 
 namespace galvi {
 
+struct HermiteHalf;
+
 /// The largest step between equidistant nodes at which the trapezium sum over N(., variance) is accurate to
 /// about 1e-11, for a function without a singularity within `width` of the real line that does not oscillate.
 double trapezium_step(double variance, double width);
@@ -21,6 +23,8 @@ class GaussianRule {
   /// suffice.
   static bool narrow(double variance, const Smoothness& smoothness);
   void place(double mean, double variance, const Smoothness& smoothness);
+  /// Nine Gauss-Hermite nodes, for a function that is known to be nearly a polynomial across the Gaussian.
+  void place_few(double mean, double sd);
   const ShortNumbers& nodes() const { return nodes_; }
   const ShortNumbers& weights() const { return weights_; }
 
@@ -34,7 +38,7 @@ class GaussianRule {
 
  private:
   void resize(int count);
-  void place_hermite(double mean, double sd, bool five);
+  void place_hermite(double mean, double sd, const HermiteHalf& rule);
   void place_trapezium(double mean, double sd, double step, double growth);
   void place_sinh(double mean, double sd, double centre, double a, double step, double low, double high);
 
