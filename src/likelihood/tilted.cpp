@@ -45,20 +45,40 @@ class Tilted final : public LogIntegrand {
   double weight_, mean_, variance_;
 };
 
+// Derivatives of the log of the product beyond the second, in its peak's sds, and how near a singularity of log p may be:
+// with these nine nodes err by 1e-11 of the variance, less elsewhere.
+constexpr double most_third = 0.02, most_fourth = 0.004, most_of_distance = 0.08, most_growth = 0.3;
+
+bool nearly_gaussian(const Likelihood& likelihood, const Datum& datum, double weight, const Peak& peak) {
+  const Smoothness smoothness = likelihood.smoothness(datum);
+  const double sd = peak.scale;
+  if (!std::isfinite(peak.height) || !(sd > 0.0 && sd <= most_of_distance * smoothness.distance()) ||
+      sd * smoothness.growth > most_growth)
+    return false;
+  double l[5];
+  likelihood.derivatives(datum, peak.at, l);
+  return std::fabs(weight * l[3]) * sd * sd * sd <= most_third &&
+         std::fabs(weight * l[4]) * sd * sd * sd * sd <= most_fourth;
+}
+
+void integrate(LogIntegral& integral, const Tilted& h, const Likelihood& likelihood, const Datum& datum, double weight,
+               double mean, double sd) {
+  // One local maximum is near the Gaussian's, one near that of log p.
+  if (!likelihood.log_concave()) return integral.two_peaks(h, mean, likelihood.starting_eta(datum), sd);
+  if (!likelihood.custom()) {
+    const Peak peak = concave_peak(h, mean, sd);
+    if (nearly_gaussian(likelihood, datum, weight, peak)) return integral.nearly_gaussian(h, peak);
+  }
+  if (likelihood.smoothness(datum).width > 0) return integral.concave(h, mean, sd);
+  integral.concave(h, mean, sd, likelihood.starting_eta(datum));  // log p is largest at its kink
+}
+
 }  // namespace
 
 void TiltedRule::place(const Likelihood& likelihood, const Datum& datum, double weight, double mean,
                        double variance) {
-  const Tilted h(likelihood, datum, weight, mean, variance);
   const double sd = std::sqrt(variance);
-  if (!likelihood.log_concave()) {
-    // One local maximum is near the Gaussian's, one near that of log p.
-    integral_.two_peaks(h, mean, likelihood.starting_eta(datum), sd);
-  } else if (likelihood.smoothness(datum).width > 0) {
-    integral_.concave(h, mean, sd);
-  } else {
-    integral_.concave(h, mean, sd, likelihood.starting_eta(datum));  // log p is largest at its kink
-  }
+  integrate(integral_, Tilted(likelihood, datum, weight, mean, variance), likelihood, datum, weight, mean, sd);
   if (const auto closed = likelihood.tilted(datum, weight, mean, variance)) {
     log_mass_ = closed->log_mass;
     mean_ = closed->mean;

@@ -6,6 +6,7 @@
 
 #include "function/normal.h"
 #include "numeric/context.h"
+#include "quadrature/gaussian_rule.h"
 
 namespace galvi {
 namespace {
@@ -192,6 +193,29 @@ void LogIntegral::over(const LogIntegrand& h, std::vector<double> breaks) {
   breaks_ = std::move(breaks);
   for (double& x : breaks_) x -= highest.at;
   integrate(h, highest);
+}
+
+void LogIntegral::nearly_gaussian(const LogIntegrand& h, const Peak& peak) {
+  GaussianRule rule;
+  rule.place_few(0.0, 1.0);
+  const auto count = rule.nodes().size();
+  nodes_.resize(count);
+  weights_.resize(count);
+  double sum = 0.0, first = 0.0, second = 0.0;
+  for (std::size_t j = 0; j < count; ++j) {
+    const double z = rule.nodes()[j];
+    nodes_[j] = peak.at + peak.scale * z;
+    const double share = rule.weights()[j] * std::exp(h.value(nodes_[j]) - peak.height + 0.5 * z * z);
+    weights_[j] = share;
+    sum += share;
+    first += share * z;
+    second += share * z * z;
+  }
+  for (double& weight : weights_) weight /= sum;
+  first /= sum;
+  log_mass_ = peak.height + std::log(peak.scale * sum) + log_sqrt_2pi;
+  mean_ = peak.at + peak.scale * first;
+  variance_ = peak.scale * peak.scale * (second / sum - first * first);
 }
 
 // The first panels on both sides of a peak grow with the distance from it.

@@ -49,6 +49,8 @@ class LogIntegral {
   void two_peaks(const LogIntegrand& h, double one, double other, double stride);
   /// The first panels lie between `breaks`, in any order; the outermost two are the limits of the integral.
   void over(const LogIntegrand& h, std::vector<double> breaks);
+  /// By nine Gauss-Hermite nodes, where exp(h) is known to be nearly a Gaussian about its peak.
+  void nearly_gaussian(const LogIntegrand& h, const Peak& peak);
 
   double log_mass() const { return log_mass_; }  // log int exp(h); -infinity where h is everywhere
   double mean() const { return mean_; }          // NaN where there is no mass
