@@ -48,13 +48,13 @@ class Tilted final : public LogIntegrand {
 // Derivatives of the log of the product beyond the second, in its peak's sds, and how near a singularity of log p may be:
 // with these nine nodes err by 1e-11 of the variance, less elsewhere.
 constexpr double most_third = 0.02, most_fourth = 0.004, most_of_distance = 0.08, most_growth = 0.3;
+constexpr double resolved = 1e-4;  // sds relative to where the peak is from which rounding does not move nodes
 
 bool nearly_gaussian(const Likelihood& likelihood, const Datum& datum, double weight, const Peak& peak) {
   const Smoothness smoothness = likelihood.smoothness(datum);
   const double sd = peak.scale;
-  if (!std::isfinite(peak.height) || !(sd > 0.0 && sd <= most_of_distance * smoothness.distance()) ||
-      sd * smoothness.growth > most_growth)
-    return false;
+  const bool smooth = sd <= most_of_distance * smoothness.distance() && sd * smoothness.growth <= most_growth;
+  if (!std::isfinite(peak.height) || !(sd > resolved * std::fabs(peak.at)) || !smooth) return false;
   double l[5];
   likelihood.derivatives(datum, peak.at, l);
   return std::fabs(weight * l[3]) * sd * sd * sd <= most_third &&

@@ -185,12 +185,14 @@ MeanSlope mean_slope(const Likelihood& likelihood, const Datum& datum, double et
 
 // Across a Gaussian that is narrow beside what the response tells about eta, the distribution function is nearly a
 // polynomial of eta: for a convolution of Gaussians with this ratio of sds nine nodes err by 5e-14. Not in the tails,
-// which need their digits.
+// which need their digits, and not where the mean says nothing about eta.
 std::optional<Tails> tails_by_few_nodes(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
   constexpr double widest = 0.25, ratio = 0.3, tail = 1e-3;
   if (likelihood.classes() > 0 || !(sd <= widest)) return std::nullopt;
-  for (const double eta : {mean - 3.0 * sd, mean, mean + 3.0 * sd})
-    if (!(sd * sd * mean_slope(likelihood, datum, eta).precision <= ratio * ratio)) return std::nullopt;
+  for (const double eta : {mean - 3.0 * sd, mean, mean + 3.0 * sd}) {
+    const double precision = mean_slope(likelihood, datum, eta).precision;
+    if (!(precision > 0.0 && sd * sd * precision <= ratio * ratio)) return std::nullopt;
+  }
   GaussianRule rule;
   rule.place_few(mean, sd);
   const double lower = rule.mean_of([&](double eta) { return likelihood.conditional_cdf(datum, &eta); });
