@@ -200,9 +200,10 @@ infer_once <- function(model, method, start, verbose) {
 }
 
 #' How are coefficients and hyperparameters uncertain together (src/fit/fit.h)? In models of fixed effects and groups any
-#' way, and so where smooths belong to one of several predictors that depend on each other. With smooths, processes or
-#' fields beside groups, whose variance may be known badly, by states. Not by themselves, nor with factors, nor for classes
-#' with linear predictors, whose coefficients have a joint posterior of their own.
+#' way, and so where smooths belong to one of several predictors that depend on each other, or to ordered classes, whose
+#' effects grow with the distances of their thresholds. With smooths, processes or fields beside groups, whose variance may
+#' be known badly, and with processes or fields of ordered classes, by states. Not by themselves, nor with factors, nor for
+#' classes with linear predictors, whose coefficients have a joint posterior of their own.
 #' @noRd
 joint_uncertainty <- function(design, core) {
   of_groups <- function(spec) {
@@ -217,8 +218,11 @@ joint_uncertainty <- function(design, core) {
   if (!exact || any(units) || !length(design$others) && length(design$response$latents) > 1L) return("factorised")
   dependent <- length(design$others) > 0L && !facts_of_family(design$family, core)$separable
   if (all(fixed | groups)) return("auto")
-  if (dependent && all(fixed | groups | which_can(specs, "columns"))) return("coupled")
-  if (any(groups)) "states" else "factorised"
+  columns <- all(fixed | groups | which_can(specs, "columns"))
+  ordered <- length(learned_thresholds(list(model = core))) > 0L
+  if (columns && ordered) return("auto")
+  if (columns && dependent) return("coupled")
+  if (any(groups) || ordered) "states" else "factorised"
 }
 
 #' @rdname modular

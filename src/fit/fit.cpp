@@ -303,32 +303,41 @@ bool is_uncertain(const Mode& mode, const HyperTable& table) {
   return (more.array() > most_share * column_variances(mode.state).array()).any();
 }
 
+/// The joint Gaussian of coefficients and of what is free, of which the coefficients' means are linear functions.
+/// given: the coefficients at the mode
+CoefficientGaussian joint_at_mode(const Mode& mode, const CoefficientGaussian& given) {
+  const Index L = given.mean.size(), m = mode.posterior ? mode.posterior->size() : 0;
+  CoefficientGaussian out{Vector(L + m), Matrix::Zero(L + m, L + m)};
+  out.mean.head(L) = given.mean;
+  out.covariance.topLeftCorner(L, L) = given.covariance;
+  if (m == 0) return out;
+  const Matrix covariance = mode.posterior->axes * mode.posterior->axes.transpose();
+  for (Index i = 0; i < m; ++i) out.mean[L + i] = mode.posterior->value[mode.posterior->free[i]];
+  out.covariance.bottomRightCorner(m, m) = covariance;
+  if (mode.slope.size() > 0) {
+    out.covariance.topLeftCorner(L, L) += mode.slope * covariance * mode.slope.transpose();
+    out.covariance.topRightCorner(L, m) = mode.slope * covariance;
+    out.covariance.bottomLeftCorner(m, L) = covariance * mode.slope.transpose();
+  }
+  return out;
+}
+
 /// Points from the mode on; empty where there is no start for them.
 std::optional<WeightedPoints> points_from(const Unknowns& unknowns, HyperTable& table, const Plan& plan,
                                           const Mode& mode) {
   const std::optional<CoefficientGaussian> step = unknowns.one_step(mode.fit.inference.posterior);
   if (!step) return std::nullopt;
-  const Index L = unknowns.size(), m = mode.posterior ? mode.posterior->size() : 0;
-  PointsStart start{Vector(L + m), Matrix::Zero(L + m, L + m)};
-  start.mean.head(L) = step->mean;
-  start.covariance.topLeftCorner(L, L) = step->covariance;
-  std::vector<Index> free;
-  if (m > 0) {
-    free = mode.posterior->free;
-    const Matrix covariance = mode.posterior->axes * mode.posterior->axes.transpose();
-    for (Index i = 0; i < m; ++i) start.mean[L + i] = mode.posterior->value[free[i]];
-    start.covariance.bottomRightCorner(m, m) = covariance;
-    if (mode.slope.size() > 0) {
-      start.covariance.topLeftCorner(L, L) += mode.slope * covariance * mode.slope.transpose();
-      start.covariance.topRightCorner(L, m) = mode.slope * covariance;
-      start.covariance.bottomLeftCorner(m, L) = covariance * mode.slope.transpose();
-    }
-  }
-  return weighted_points(unknowns, table, free, std::move(start), plan.another_likelihood);
+  CoefficientGaussian start = joint_at_mode(mode, *step);
+  return weighted_points(unknowns, table, mode.posterior ? mode.posterior->free : std::vector<Index>(),
+                         {std::move(start.mean), std::move(start.covariance)}, plan.another_likelihood);
 }
 
+// States on the axes of so many hyperparameters tell their posterior's moments; with more of them these lie so far out
+// that their weights say nothing, and it is taken as Gaussian.
+constexpr Index most_axes = 8;
+
 /// The joint Gaussian at the mode, where latent values of a row depend on each other by linear response, and by states
-/// around it if hyperparameters are uncertain.
+/// around it, or the means' slopes, if hyperparameters are uncertain.
 void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, const Unknowns& unknowns,
              bool coupled, FitResult& out) {
   constexpr double farthest = 0.8;  // radius
@@ -348,9 +357,15 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
   CoefficientGaussian joint = found.gaussian;
   std::vector<Index> free;
   const Index L = unknowns.size();
-  if (mode.posterior) {
+  if (mode.posterior) free = mode.posterior->free;
+  if (mode.posterior && mode.posterior->size() > most_axes) {
+    if (mode.slope.size() == 0) {
+      told.refused = "how coefficients depend on hyperparameters is not known";
+      return;
+    }
+    joint = joint_at_mode(mode, found.gaussian);
+  } else if (mode.posterior) {
     const HyperPosterior& posterior = *mode.posterior;
-    free = posterior.free;
     const Matrix design = star_design(posterior.size());
     std::vector<StarState> states;
     plan.inference.one_start = true;
@@ -426,7 +441,7 @@ bool gaussian_but_for_priors(const LatentGaussianModel& model) {
 
 /// What is uncertain beside q: hyperparameters, and how latent values depend on each other.
 void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan, FitResult& out) {
-  constexpr Index most_parameters = 8, most_coefficients = 300, most_coupled = 1000;
+  constexpr Index most_parameters = 50, most_coefficients = 300, most_coupled = 1000;
   HyperTable table = learned;
   const Index parameters = plan.learn ? learned.learned() : 0;
   const bool wanted = plan.joint_uncertainty && plan.integrate.empty();
@@ -440,15 +455,16 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   const bool gaussian = coupled || (!states && !(exact && parameters == 1));
   std::optional<Unknowns> unknowns;
   const bool together = joint && !plan.states_alone;
+  const bool many = coupled || parameters > most_axes;
   if (together && (parameters > 0 || coupled) && (gaussian || !exact))
-    unknowns = Unknowns::of(model, coupled ? most_coupled : gaussian ? most_coefficients : most_unknowns);
+    unknowns = Unknowns::of(model, many ? most_coupled : gaussian ? most_coefficients : most_unknowns);
   else if (together && parameters == 0 && !exact)
     unknowns = skew_unknowns(model, out.fit.inference.posterior);
   const bool points = unknowns && !exact && takes_points(unknowns->size() + parameters, model.rows());
   const bool responds = unknowns && gaussian && parameters <= most_parameters;
   const bool perhaps = takes == States::where_uncertain && !points && !responds;
   MeansOf means;
-  if (points)
+  if (points || (responds && parameters > most_axes))
     means = [&](const Posterior& q) { return unknowns->mean(q); };
   else if (perhaps)
     means = [&](const Posterior& q) { return column_means(state_of(model, q, false)); };
