@@ -429,17 +429,17 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   constexpr Index most_parameters = 8, most_coefficients = 300, most_coupled = 1000;
   HyperTable table = learned;
   const Index parameters = plan.learn ? learned.learned() : 0;
-  const bool wanted = plan.joint_uncertainty && plan.integrate.empty();
+  const bool wanted = plan.joint != Joint::nowhere && plan.integrate.empty();
   const bool coupled =
       wanted && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
-  const bool joint = wanted && (coupled || !plan.if_coupled);
+  const bool joint = wanted && (coupled || plan.joint != Joint::coupled);
   const bool exact = gaussian_given_hyper(model);
   const States takes = joint && !coupled ? takes_states(model, parameters) : States::no;
   bool states = takes == States::yes;
   // A joint Gaussian where rows are too many for points and states. They know the noise of a linear model well enough.
   const bool gaussian = coupled || (!states && !(exact && parameters == 1));
   std::optional<Unknowns> unknowns;
-  const bool together = joint && !plan.states_alone;
+  const bool together = joint && plan.joint != Joint::states;
   if (together && (parameters > 0 || coupled) && (gaussian || !exact))
     unknowns = Unknowns::of(model, coupled ? most_coupled : gaussian ? most_coefficients : most_unknowns);
   else if (together && parameters == 0 && !exact)
@@ -533,7 +533,7 @@ FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& t
   out.cost = model.context().cost;
   out.at_bound = table.at_bound();
   out.converged = has_converged(out.fit);
-  if ((plan.learn || plan.joint_uncertainty) && !out.stop) {
+  if ((plan.learn || plan.joint != Joint::nowhere) && !out.stop) {
     trace.settle({out.fit.hyper, q.start(), q->elbo});
     const Stop late = until_stopped(model, [&] { find_uncertainty(model, table, plan, out); });
     // what was not finished is not kept
