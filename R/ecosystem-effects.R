@@ -104,7 +104,7 @@ recover_data.galvi <- function(object, dpar = NULL, component = NULL, data = NUL
 stop_response_means <- function(asked) {
   stop_galvi("argument", sprintf(paste(
     "emmeans() of a fit of galvi() is about one linear predictor, that of `dpar`, and has no `%s`. For means of the",
-    "response use marginaleffects::avg_predictions(fit, by = \"x\", newdata = \"balanced\")."
+    "response use predict(fit, newdata, interval = \"credible\") or marginaleffects::avg_predictions()."
   ), asked))
 }
 
