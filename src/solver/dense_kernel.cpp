@@ -621,8 +621,8 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
 
 // With K the covariance of all terms that are not columns alone, P_K = (K + 1 / lambda)^-1 and a_K = (I +
 // Lambda K)^-1 b, or P_K f without noise, where b is infinite, the coefficients have the covariance
-// (S^-1 + W' P_K W)^-1, and this times W' a_K is their distance from the prior means. Nothing as large as S is subtracted. Where K has no factor, the values
-// computed so far stay.
+// (S^-1 + W' P_K W)^-1, and this times W' a_K is their distance from the prior means. Nothing as large as S is
+// subtracted. Where K has no factor, the values computed so far stay.
 void DenseKernelSolver::refine(const SolverState& state, std::vector<Coefficients>& coefficients) {
   // a field's columns stay with its nodes in K
   const auto is_columns = [](const Term& term) { return term.columns() > 0 && !term.field(); };
