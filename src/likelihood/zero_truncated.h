@@ -41,7 +41,8 @@ class ZeroTruncation final : public Likelihood {
   // base is. Beyond k = 7 exp(-L) is negligible.
   Smoothness smoothness() const override { return {1.57, 0.0}; }
   Smoothness smoothness(const Datum& datum) const override {
-    const double left = far_left(datum), log_multiple = std::log(-base_->log_density(none(datum), &left)) - left;
+    const double left = far_left(datum),
+                 log_multiple = std::log(-base_->log_density(none(datum), &left)) - left;
     const double first = 1.84 - log_multiple, last = 3.79 - log_multiple;
     const Smoothness own = base_->smoothness(none(datum));
     const double bend = std::isfinite(own.width) ? own.centre : last;
@@ -121,7 +122,9 @@ class ZeroTruncated final : public Likelihood {
   bool has_hyper() const override { return base_->has_hyper(); }
 
  private:
-  double positive(const Datum& row, double eta) const { return std::exp(-truncation_.log_density(row, &eta)); }
+  double positive(const Datum& row, double eta) const {
+    return std::exp(-truncation_.log_density(row, &eta));
+  }
 
   std::shared_ptr<const Likelihood> base_;
   ZeroTruncation truncation_;
