@@ -66,12 +66,14 @@ grid_frame <- function(view, grid) {
   computed <- or_else(as.list(attr(terms, "predvars"))[-1L], variables)
   names <- vapply(variables, variable_name, "")
   groups <- group_columns(view$design, variable_name)
+  # a number in this predictor may be a factor in another
+  own <- setdiff(unlist(lapply(view$design$specs, variables_read, kept = TRUE, all = TRUE)), groups)
   for (j in seq_along(variables)[-1L]) {
     used <- all.vars(computed[[j]])
     # others are constants, such as knots, unless they were columns of the data
     constants <- setdiff(used, names(grid))
     found <- !constants %in% view$design$columns & vapply(constants, exists, NA, envir = environment(terms))
-    if (names[j] %in% groups || !any(used %in% names(grid)) || !all(found)) next
+    if (!names[j] %in% own || !any(used %in% names(grid)) || !all(found)) next
     frame[[names[j]]] <- variable_value(names[j], computed[[j]], grid, terms)
   }
   matched_frame(view$design, frame)
@@ -91,10 +93,19 @@ predictor_for <- function(fit, dpar, what) {
 
 # A message in place of data stops emmeans() with it.
 #' @exportS3Method emmeans::recover_data
-recover_data.galvi <- function(object, dpar = NULL, component = NULL, data = NULL, params = "pi", ...) {
-  tryCatch(
-    grid_data(object, component_dpar(object, component, dpar), data, params, ...), galvi_error = conditionMessage
-  )
+recover_data.galvi <- function(object, dpar = NULL, component = NULL, data = NULL, params = "pi", epred = FALSE, ...) {
+  tryCatch({
+    if (isTRUE(epred)) stop_response_means("epred = TRUE")
+    grid_data(object, component_dpar(object, component, dpar), data, params, ...)
+  }, galvi_error = conditionMessage)
+}
+
+# brms' and glmmTMB's words for means of the response, which several predictors determine together.
+stop_response_means <- function(asked) {
+  stop_galvi("argument", sprintf(paste(
+    "emmeans() of a fit of galvi() is about one linear predictor, that of `dpar`, and has no `%s`. For means of the",
+    "response use predict(fit, newdata, interval = \"credible\") or marginaleffects::avg_predictions()."
+  ), asked))
 }
 
 #' The parameter that `component`, as glmmTMB has it, stands for; without it `dpar`
@@ -102,6 +113,9 @@ recover_data.galvi <- function(object, dpar = NULL, component = NULL, data = NUL
 component_dpar <- function(fit, component, dpar) {
   if (is.null(component)) return(dpar)
   if (!is.null(dpar)) stop_galvi("argument", "Give `dpar` or `component`, not both: they name the same predictor.")
+  if (identical(component, "response") || identical(component, "cmean")) {
+    stop_response_means(sprintf("component = \"%s\"", component))
+  }
   known <- Filter(length, lapply(tmb_components, intersect, predictor_names(fit)))
   known[[check_choice(component, names(known), "component")]][1L]
 }

@@ -122,7 +122,10 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given) && (held || is_value(parameter$default))) given <- parameter$default
   range <- parameter$range(response$modelled, row_counts(response$weights))
-  range <- lapply(range, `*`, common_weight(family, response)^parameter$per_weight)
+  weights <- weight_range(family, response)^parameter$per_weight
+  range <- list(
+    start = range$start * weights[["common"]], lower = range$lower * min(weights), upper = range$upper * max(weights)
+  )
   value <- as_parameter(
     given, name, range$start, zero_ok = parameter$zero_ok, variance = parameter$variance, sd = parameter$sd,
     what = "family"
@@ -229,7 +232,7 @@ volatility_scale <- function(y, offset, weights) rate_scale(y^2, offset, weights
 
 noise_variance <- function(y, weights) {
   total <- response_variance(y, weights)
-  list(start = total / 2, lower = 1e-8 * total, upper = 1e2 * total)
+  list(start = total / 2, lower = 1e-12 * total, upper = 1e2 * total)
 }
 
 spread_start <- function(y, weights) {
@@ -272,13 +275,13 @@ df_start <- function(y, weights) list(start = 4, lower = 0.1, upper = 1e3)
 # var(log y) = trigamma(shape), which is about 1 / shape + 1 / (2 shape^2).
 shape_start <- function(y, weights) {
   v <- response_variance(log(y), weights) / 2
-  list(start = clamp((1 + sqrt(1 + 2 * v)) / (2 * v), 1e-2, 1e3), lower = 1e-3, upper = 1e6)
+  list(start = clamp((1 + sqrt(1 + 2 * v)) / (2 * v), 1e-2, 1e3), lower = 1e-3, upper = max(1e6, 1e6 / v))
 }
 
 # Half of the variance of log y is attributed to sigma Z, or to a logistic or Gumbel variable divided by the shape.
 log_spread_start <- function(y, weights) {
   sigma <- sqrt(response_variance(log(y), weights) / 2)
-  list(start = clamp(sigma, 1e-2, 10), lower = 1e-4, upper = 1e2)
+  list(start = clamp(sigma, 1e-2, 10), lower = min(1e-4, 1e-5 * sigma), upper = 1e2)
 }
 
 # Half of -2 log R, R the mean resultant length, is attributed to the noise: its own is sqrt(R), and the concentration
@@ -301,20 +304,25 @@ size_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
   excess <- (response_variance(y, weights) - mean) / 2
   size <- if (excess > 0) mean^2 / excess else Inf
-  list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5)
+  list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5 * max(1, mean))
 }
 
 # var(y) = mean (1 + phi); for underdispersed counts phi would be 0.
 multiple_start <- function(y, weights) {
-  excess <- (response_variance(y, weights) / weighted_mean(y, weights) - 1) / 2
-  list(start = if (is.finite(excess)) clamp(excess, 0.01, 100) else 1, lower = 1e-5, upper = 1e5)
+  mean <- weighted_mean(y, weights)
+  excess <- (response_variance(y, weights) / mean - 1) / 2
+  list(start = if (is.finite(excess)) clamp(excess, 0.01, 100) else 1, lower = 1e-5, upper = 1e5 * max(1, mean))
 }
 
 # var(y) is approximately mean / nu for large means; for overdispersed small counts nu may be near 0.
 nu_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
-  start <- 2 * mean / (mean + response_variance(y, weights))
-  list(start = if (is.finite(start)) clamp(start, 0.1, 2) else 1, lower = 1e-3, upper = 20)
+  variance <- response_variance(y, weights)
+  start <- 2 * mean / (mean + variance)
+  list(
+    start = if (is.finite(start)) clamp(start, 0.1, 2) else 1, lower = 1e-3,
+    upper = if (variance > 0) max(20, 10 * mean / variance) else 20
+  )
 }
 
 # var(log y) is approximately dispersion x mean; the unit of the dispersion is the inverse of the response's.

@@ -195,7 +195,7 @@ refused_families <- c(
   "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
   "^truncated_poisson$" = "write the left side as y | trunc(lb = 1) and use poisson(); with zeros, hurdle()",
   "^truncated_nbinom2$" = "write the left side as y | trunc(lb = 1) and use negbinomial(); with zeros, hurdle()",
-  "^truncated_nbinom1$" = "write the left side as y | trunc(lb = 1) and use nbinom1()",
+  "^truncated_nbinom1$" = "write the left side as y | trunc(lb = 1) and use nbinom1(); with zeros, hurdle()",
   "^hurdle_|^truncated" = "galvi does not have its likelihood; use hurdle()",
   "^com_?poisson" = "its mu is not the mean; compois() is the same distribution with the mean exp(eta)",
   "^genpois" = paste(

@@ -55,6 +55,11 @@ zero_families <- function() {
       parameters = list(size = positive(positive_part(size_start), default = 1, also = "shape")),
       dpars = list(shape = parameter("log", "size")), predicted = "log_size"
     ),
+    nbinom1 = list(
+      link = "log", response = count_response, example = c(0, 1, 1),
+      parameters = list(phi = positive(positive_part(multiple_start), default = 1)),
+      dpars = list(phi = parameter("log", "phi")), predicted = "log_phi"
+    ),
     binomial = list(link = "logit", response = binomial_response, example = c(0, 1, 1)),
     Gamma = list(
       link = "log", response = non_negative_response, example = c(0, 1, 2),
@@ -563,19 +568,20 @@ zero_inflated <- function(base = "poisson") zero_family("zero_inflated", base)
 #' @export
 hurdle <- function(base = "poisson") zero_family("hurdle", base)
 
+zeros_name <- function(kind, base) paste(kind, tolower(base), sep = "_")
+has_zeros_form <- function(kind, base) zeros_name(kind, base) %in% names(family_types)
+
 # The parameters of the base are kept.
 zero_family <- function(kind, base) {
   base <- as_galvi_family(base, arg = "base")
-  name <- paste(kind, tolower(base$family), sep = "_")
-  known <- grep(paste0("^", kind), names(family_types), value = TRUE)
-  if (!name %in% known) {
+  if (!has_zeros_form(kind, base$family)) {
+    known <- grep(paste0("^", kind), names(family_types), value = TRUE)
     stop_galvi("family", sprintf(
-      "`base` of %s() must be one of %s, not %s%s.", kind,
-      quote_names(sub(paste0(kind, "_"), "", known, fixed = TRUE), "\""), base$family,
-      if (base$family == "nbinom1") ": for overdispersed counts use negbinomial(), which is glmmTMB's nbinom2()" else ""
+      "`base` of %s() must be one of %s, not %s.", kind,
+      quote_names(sub(paste0(kind, "_"), "", known, fixed = TRUE), "\""), base$family
     ))
   }
-  set_parameters(family_by_name(name, base$link, "base"), base$parameters)
+  set_parameters(family_by_name(zeros_name(kind, base$family), base$link, "base"), base$parameters)
 }
 
 #' What core_facts$likelihood has of the fit's likelihood, a list

@@ -120,7 +120,12 @@ divisors_of <- function(x, rows) ifelse(divided_rows(x, rows), rows$size, 1)
 #' One weight for all rows that are used: the geometric mean, so that starts and priors of a dispersion move with the
 #' unit of weights
 #' @noRd
-common_weight <- function(family, response) {
-  if (!weights_divide(family, !is.null(response$survival))) return(1)
-  exp(weighted_mean(log(response$size), response$weights))
+common_weight <- function(family, response) weight_range(family, response)[["common"]]
+
+#' The same with the least and the largest weight
+#' @noRd
+weight_range <- function(family, response) {
+  if (!weights_divide(family, !is.null(response$survival))) return(c(common = 1, least = 1, largest = 1))
+  used <- response$size[response$weights > 0]
+  c(common = exp(weighted_mean(log(response$size), response$weights)), least = min(used), largest = max(used))
 }

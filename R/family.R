@@ -213,8 +213,8 @@
 #' @param quantile Which quantile of y is modelled: its probability, above 0 and below 1. Fixed.
 #' @param kappa Concentration of `von_mises`, positive: near 0 angles are uniform, and for large values their standard
 #'   deviation is about 1 / sqrt(kappa).
-#' @param base A family as `family`: `poisson`, `negbinomial` or `binomial`; for `hurdle` also `Gamma("log")` or
-#'   `lognormal`.
+#' @param base A family as `family`: `poisson`, `negbinomial`, `nbinom1` or `binomial`; for `hurdle` also
+#'   `Gamma("log")` or `lognormal`.
 #' @param thresholds NULL for thresholds estimated from the data; numbers, one fewer than levels, as starting values; or
 #'   [fixed()] of these. Those of `cumulative` must increase.
 #' @param refcat The reference level, whose linear predictor is 0; NULL for the first level; NA (the default) for none.
@@ -457,7 +457,7 @@ refuse_link <- function(name, link, links) {
 #' | `cumulative`, `sratio`, `cratio`, `acat` | `disc`, the discrimination, without an intercept | log |
 #' | `zero_inflated` | `zi`, the probability of an excess zero | logit |
 #' | `hurdle` | `hu`, the probability of a zero | logit |
-#' | `zero_inflated`, `hurdle` | also the parameter of `negbinomial`, `Gamma` and `lognormal` | log |
+#' | `zero_inflated`, `hurdle` | also the parameter of `negbinomial`, `nbinom1`, `Gamma` and `lognormal` | log |
 #'
 #' Without a formula a parameter is one estimated number; `zi`, `hu`, `zoi` and `coi` then have an intercept, as has `sigma` if
 #' only `nu` of `student`, `beta` of `exgaussian` or `alpha` of `skew_normal` has a formula. `gaussian`, `lognormal`, `loglogistic` and `weibull(form = "ph")` also take censored

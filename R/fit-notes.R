@@ -449,6 +449,11 @@ interval_notes <- function(fit, unknown) {
   of_groups <- hyper$term %in% groups & grepl("^(sd|variance)", hyper$parameter)
   low <- is_discrete(fit) & of_groups & hyper$estimate < hyper$lwr
   outside <- !low & (hyper$estimate < hyper$lwr | hyper$estimate > hyper$upr)
+  # modes at the end of the range, with intervals that leave it out; limit_notes() has those of groups
+  none <- fit$hyper$name[which(
+    fit$hyper$status == "at bound" & !is.na(fit$hyper$lwr) & grepl("^(sd|variance)", fit$hyper$parameter) &
+      !fit$hyper$term %in% groups & fit$hyper$estimate < sqrt(pmax(fit$hyper$lower * fit$hyper$upper, 0))
+  )]
   note <- function(at, why) {
     if (!any(at)) return(NULL)
     several <- sum(at) > 1L
@@ -463,7 +468,13 @@ interval_notes <- function(fit, unknown) {
     note(outside, paste(
       "An estimate is the mode; intervals and standard deviations are those of the posterior, most of which lies",
       "elsewhere: the data say little about this."
-    ))
+    )),
+    if (length(none)) {
+      new_note("interval", sprintf(paste(
+        "%s: estimated as zero, where a smooth is what its penalty leaves, such as a straight line. Intervals and standard",
+        "deviations are those of the posterior, most of which has larger values."
+      ), quote_names(none)))
+    }
   )
 }
 

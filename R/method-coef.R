@@ -119,6 +119,15 @@ group_effects <- function(fit) {
   out
 }
 
+# Numbers of levels, as lme4 has them: of each grouping once, whatever terms and predictors have it.
+#' @exportS3Method lme4::ngrps
+ngrps.galvi <- function(object, ...) {
+  specs <- all_specs(object$design)
+  specs <- specs[which_can(specs, "grouped")]
+  names(specs) <- vapply(specs, effect_group, "")
+  lengths(lapply(specs[!duplicated(names(specs))], `[[`, "levels"))
+}
+
 group_frame <- function(spec, fit, prefix) {
   S <- group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]]
   q <- ncol(S)

@@ -6,7 +6,8 @@
 #' with a changed formula or other arguments.
 #'
 #' `update(fit, . ~ . + gp(x))` changes the formula as [stats::update.formula()] does; for a model with several linear
-#' predictors it changes the first. `update(fit, start = fit)` starts at the hyperparameters of this fit. A fit that was
+#' predictors it changes the first. `update(fit, family = student())` keeps the formulas, of which each must be of a
+#' parameter of the new family, and leaves out the family of a `brms::bf()`. `update(fit, start = fit)` starts at the hyperparameters of this fit. A fit that was
 #' stopped ([galvi_last()]) is continued from where it was.
 #'
 #' @param object,x,formula A fit of [galvi()].
@@ -33,7 +34,9 @@
 #'   \item{`sigma()`}{the residual standard deviation for [gaussian()], the standard deviation of log(y) for
 #'     [lognormal()], and the scale for [student()], [laplace()] and [asymmetric_laplace()]. The scale is not a standard
 #'     deviation: that is sqrt(2) times the scale for `laplace` and sqrt(df / (df - 2)) times the scale for `student`.
-#'     1 / sqrt(kappa) for [von_mises()], 1 for other families; 0 for `y | se(s)`; NA if sigma has a linear
+#'     1 / sqrt(kappa) for [von_mises()], 1 for other families; 0 for `y | se(s)`, and where the variance of
+#'     the noise is `fixed(0)`, unless a term is the covariance of the observations, a little of which is then taken as
+#'     noise (see [random-slopes]); NA if sigma has a linear
 #'     predictor, for which see `predict(dpar = "sigma")`.}
 #'   \item{`update()`}{a fit.}
 #' }
@@ -192,6 +195,22 @@ without_dot <- function(fit) {
   formula
 }
 
+# The family that a formula brings along; where the formula is gone, that of the fit.
+brought_family <- function(fit, env) {
+  tryCatch(family_of_formula(eval(fit$call$formula, env)), error = function(e) {
+    if (fit$family$family != "gaussian" && !is_mixed(fit$family)) fit$family
+  })
+}
+
+# A formula of the response with those of other parameters, but for intercepts that the family has by itself.
+with_others <- function(formula, fit) {
+  others <- fit$design$others
+  implied <- names(others) %in% always_predicted(fit$family) &
+    vapply(others, function(other) identical(other$formula[[3L]], 1), NA)
+  others <- lapply(unname(others[!implied]), `[[`, "formula")
+  if (length(others)) as.call(c(quote(list), formula, others)) else formula
+}
+
 #' @rdname galvi-accessors
 #' @export
 update.galvi <- function(object, formula., ..., evaluate = TRUE) {
@@ -212,19 +231,16 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
       ), describe(formula.)))
     }
     changed <- stats::update(without_dot(object), formula.)
-    # that of bf(y ~ x, family = ) goes with it
-    env <- parent.frame()
-    brought <- if (is.null(call[["family"]])) {
-      tryCatch(family_of_formula(eval(call$formula, env)), error = function(e) {
-        # where that is gone
-        if (object$family$family != "gaussian" && !is_mixed(object$family)) object$family
-      })
-    }
-    if (!is.null(brought)) call$family <- brought
-    others <- lapply(unname(object$design$others), `[[`, "formula")
-    call$formula <- if (length(others)) as.call(c(quote(list), changed, others)) else changed
   }
   extras <- match.call(expand.dots = FALSE)$...
+  # that of bf(y ~ x, family = ) goes with it
+  brought <- if (is.null(call[["family"]])) brought_family(object, parent.frame())
+  if (!missing(formula.)) {
+    if (!is.null(brought)) call$family <- brought
+    call$formula <- with_others(changed, object)
+  } else if (!is.null(brought) && "family" %in% names(extras)) {
+    call$formula <- with_others(object$formula, object)
+  }
   for (name in names(extras)) call[[name]] <- extras[[name]]
   if (!evaluate) return(call)
   # the function, not its name: the package need not be attached

@@ -64,7 +64,7 @@ with_parameter_formula <- function(call, value, name, family) {
     call <- with_formula(call, as.call(c(quote(list), formulas, call("~", as.name(name), right))))
   }
   if (!is.null(family) && !(is.list(known) && name %in% known$dpars)) {
-    base <- if (!is.null(known) && known$family %in% c("poisson", "negbinomial", "binomial")) call[["family"]] else NULL
+    base <- if (!is.null(known) && has_zeros_form(head_name(family), known$family)) call[["family"]]
     call$family <- if (is.null(base)) family else as.call(list(family[[1L]], base))
   }
   call

@@ -38,6 +38,13 @@ Method method_from_list(const Rcpp::List& model, const std::string& name) {
   return {name, has(model, "fitc") && get<bool>(model, "fitc")};
 }
 
+/// In the words of joint_uncertainty(), R/fit-steps.R.
+Joint joint_from_word(const std::string& uncertainty) {
+  if (uncertainty == "auto") return Joint::anywhere;
+  if (uncertainty == "states") return Joint::states;
+  return uncertainty == "coupled" ? Joint::coupled : Joint::nowhere;
+}
+
 /// Where inference starts, as R gives it; empty where sites belong to other rows.
 std::optional<Start> start_from_list(const LatentGaussianModel& core, const Rcpp::List& start) {
   if (has(start, "global")) return start_at(global_from_list(core, start["global"]));
@@ -71,12 +78,9 @@ Rcpp::List fit_model(Rcpp::List model, std::string method, std::string hyper, Rc
   plan.inference = inference_control(control);
   plan.hyper = hyper_control(control);
   plan.keep_factor = get<bool>(control, "keep_factor");
-  const std::string uncertainty = has(control, "uncertainty") ? get<std::string>(control, "uncertainty") : "factorised";
-  plan.states_alone = uncertainty == "states";
-  plan.if_coupled = uncertainty == "coupled";
-  plan.joint_uncertainty = uncertainty == "auto" || plan.states_alone || plan.if_coupled;
+  if (has(control, "uncertainty")) plan.joint = joint_from_word(get<std::string>(control, "uncertainty"));
   const std::unique_ptr<HyperTable> proper =
-      plan.joint_uncertainty || !plan.integrate.empty() ? proper_hyper_from_list(model) : nullptr;
+      plan.joint != Joint::nowhere || !plan.integrate.empty() ? proper_hyper_from_list(model) : nullptr;
   plan.proper = proper.get();
   const LikelihoodSpec likelihood = likelihood_from_list(get<Rcpp::List>(model, "likelihood"));
   if (!likelihood.functions && core.prior_rows() == 0)

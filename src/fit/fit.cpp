@@ -257,7 +257,7 @@ States takes_states(const LatentGaussianModel& model, Index parameters) {
   constexpr Index most_rows = 20000, most_full = 500, most_coefficients = 300;
   // a composite design of more than eight dimensions has 150 points or more, each with a state
   constexpr Index few_rows = 1000;
-  const Index most_parameters = model.rows() <= few_rows ? 12 : 8;
+  const Index most_parameters = 8;
   if (parameters == 0 || parameters > most_parameters || !model.has_all_rows() ||
       model.rows() > (model.full() ? most_full : most_rows))
     return States::no;
@@ -334,7 +334,7 @@ std::optional<WeightedPoints> points_from(const Unknowns& unknowns, HyperTable& 
 
 // States on the axes of so many hyperparameters tell their posterior's moments; with more of them these lie so far out
 // that their weights say nothing, and it is taken as Gaussian.
-constexpr Index most_axes = 8;
+constexpr Index most_axes = 4;
 
 /// The joint Gaussian at the mode, where latent values of a row depend on each other by linear response, and by states
 /// around it, or the means' slopes, if hyperparameters are uncertain.
@@ -444,17 +444,17 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   constexpr Index most_parameters = 50, most_coefficients = 300, most_coupled = 1000;
   HyperTable table = learned;
   const Index parameters = plan.learn ? learned.learned() : 0;
-  const bool wanted = plan.joint_uncertainty && plan.integrate.empty();
+  const bool wanted = plan.joint != Joint::nowhere && plan.integrate.empty();
   const bool coupled =
       wanted && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
-  const bool joint = wanted && (coupled || !plan.if_coupled);
+  const bool joint = wanted && (coupled || plan.joint != Joint::coupled);
   const bool exact = gaussian_given_hyper(model);
   const States takes = joint && !coupled ? takes_states(model, parameters) : States::no;
   bool states = takes == States::yes;
   // A joint Gaussian where rows are too many for points and states. They know the noise of a linear model well enough.
   const bool gaussian = coupled || (!states && !(exact && parameters == 1));
   std::optional<Unknowns> unknowns;
-  const bool together = joint && !plan.states_alone;
+  const bool together = joint && plan.joint != Joint::states;
   const bool many = coupled || parameters > most_axes;
   if (together && (parameters > 0 || coupled) && (gaussian || !exact))
     unknowns = Unknowns::of(model, many ? most_coupled : gaussian ? most_coefficients : most_unknowns);
@@ -549,7 +549,7 @@ FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& t
   out.cost = model.context().cost;
   out.at_bound = table.at_bound();
   out.converged = has_converged(out.fit);
-  if ((plan.learn || plan.joint_uncertainty) && !out.stop) {
+  if ((plan.learn || plan.joint != Joint::nowhere) && !out.stop) {
     trace.settle({out.fit.hyper, q.start(), q->elbo});
     const Stop late = until_stopped(model, [&] { find_uncertainty(model, table, plan, out); });
     // what was not finished is not kept

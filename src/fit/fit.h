@@ -26,6 +26,14 @@
 
 namespace galvi {
 
+/// Where coefficients and hyperparameters are uncertain together, without being asked to integrate.
+enum class Joint {
+  nowhere,
+  coupled,  // where latent values of a row depend on each other
+  states,   // by states, not by points or linear response
+  anywhere
+};
+
 /// What is asked of a fit.
 struct Plan {
   const Algorithm* algorithm = nullptr;  // from choose() or choose_to_learn()
@@ -38,9 +46,7 @@ struct Plan {
   std::vector<LatentGaussianModel*> pilots;  // parts of the rows, each larger than the one before
   std::vector<Index> curvature;          // positions in the table where the Hessian is wanted
   std::string integrate;                 // the design of points to integrate over; empty for none
-  bool joint_uncertainty = false;        // of coefficients and hyperparameters, without being asked to integrate
-  bool states_alone = false;             // that is, not by points or linear response
-  bool if_coupled = false;               // that is, only where latent values of a row depend on each other
+  Joint joint = Joint::nowhere;
   HyperTable* proper = nullptr;          // the table with weak priors where it has none, for the posterior
   std::function<std::unique_ptr<Likelihood>()> another_likelihood;  // for threads; null where R is called
   bool keep_factor = false;              // of dense solvers, for quicker predictions

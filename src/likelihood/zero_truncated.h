@@ -11,26 +11,28 @@
 
 namespace galvi {
 
-/// -log(1 - exp(-L)), L(eta) = -log p(0 | eta) of a base with K = 1 whose L is about exp(eta) times the number
-/// of trials where eta is far below 0: what is added to log p of a count that is known to be positive. By itself
-/// it is not a log density.
+/// -log(1 - exp(-L)), L(eta) = -log p(0 | eta) of a base with K = 1 whose L is a multiple of exp(eta) where eta is far
+/// below 0: what is added to log p of a count that is known to be positive. By itself it is not a log density.
 class ZeroTruncation final : public Likelihood {
  public:
   explicit ZeroTruncation(std::shared_ptr<const Likelihood> base) : base_(std::move(base)) {}
 
+  /// eta, or where that is further left the place from which on log L is a line and Y | Y > 0 has its limit.
+  double where_it_bends(const Datum& datum, double eta) const { return std::max(eta, far_left(datum)); }
+
   double log_density(const Datum& datum, const double* eta) const override {
-    return first_term_suffices(datum, *eta) ? first_term(datum, *eta)
-                                            : -log_complement(base_->log_density({0.0, datum.size}, eta));
+    const double at = where_it_bends(datum, *eta);
+    return -log_complement(base_->log_density(none(datum), &at)) + (at - *eta);
   }
   void derivatives(const Datum& datum, double eta, double out[5]) const override {
     std::fill(out, out + 5, 0.0);
-    if (first_term_suffices(datum, eta)) {
-      out[0] = first_term(datum, eta);
+    if (eta < far_left(datum)) {
+      out[0] = log_density(datum, &eta);
       out[1] = -1.0;
       return;
     }
     double zero[5];
-    base_->derivatives({0.0, datum.size}, eta, zero);
+    base_->derivatives(none(datum), eta, zero);
     if (-zero[0] > nothing_left) return;
     log_complement_derivatives(zero, out);
     for (int k = 0; k < 5; ++k) out[k] = -out[k];
@@ -39,17 +41,17 @@ class ZeroTruncation final : public Likelihood {
   // base is. Beyond k = 7 exp(-L) is negligible.
   Smoothness smoothness() const override { return {1.57, 0.0}; }
   Smoothness smoothness(const Datum& datum) const override {
-    const double first = 1.84 - std::log(datum.size), last = 3.79 - std::log(datum.size);
-    const Smoothness own = base_->smoothness(datum);
+    const double left = far_left(datum),
+                 log_multiple = std::log(-base_->log_density(none(datum), &left)) - left;
+    const double first = 1.84 - log_multiple, last = 3.79 - log_multiple;
+    const Smoothness own = base_->smoothness(none(datum));
     const double bend = std::isfinite(own.width) ? own.centre : last;
     const double low = std::min(bend, first), high = std::min(std::max(bend, first), last);
     return {smoothness().width, 0.0, 0.5 * (low + high), 0.5 * (high - low)};
   }
   void add_gradient(const Datum& datum, const double* eta, double weight, VectorRef gradient) const override {
-    const Datum none{0.0, datum.size};
-    const double L = -base_->log_density(none, eta);
-    if (!first_term_suffices(datum, *eta) && L <= nothing_left)
-      base_->add_gradient(none, eta, weight / std::expm1(L), gradient);
+    const double at = where_it_bends(datum, *eta), L = -base_->log_density(none(datum), &at);
+    if (L <= nothing_left) base_->add_gradient(none(datum), &at, weight / std::expm1(L), gradient);
   }
   bool has_hyper() const override { return base_->has_hyper(); }
   bool log_concave() const override { return false; }
@@ -63,14 +65,13 @@ class ZeroTruncation final : public Likelihood {
 
  private:
   static constexpr double nothing_left = 700.0;
-  static double first_term(const Datum& datum, double eta) { return -eta - std::log(datum.size); }
-  // Far to the left of where the base bends, L is size exp(eta), and so small that log(1 - exp(-L)) is log L.
-  bool first_term_suffices(const Datum& datum, double eta) const {
-    constexpr double far_left = -30.0;
-    if (eta > far_left) return false;
-    const Smoothness own = base_->smoothness(datum);
+  static Datum none(const Datum& datum) { return {0.0, datum.size}; }
+  // Where L is so small that log(1 - exp(-L)) is log L, left of where the base bends.
+  double far_left(const Datum& datum) const {
+    constexpr double of_digits = -30.0, lowest = -700.0;
+    const Smoothness own = base_->smoothness(none(datum));
     const double bend = std::isfinite(own.width) ? std::min(own.centre, 0.0) : 0.0;
-    return eta < far_left + bend - std::max(0.0, std::log(datum.size));
+    return std::max(of_digits + bend - std::max(0.0, std::log(datum.size)), lowest);
   }
   std::shared_ptr<const Likelihood> base_;
 };
@@ -97,20 +98,19 @@ class ZeroTruncated final : public Likelihood {
   bool log_concave() const override { return natural_; }
   double starting_eta(const Datum& datum) const override { return base_->starting_eta(datum); }
 
-  // Where 1 - exp(-L) underflows, y is 1.
   double conditional_mean(const Datum& row, const double* eta) const override {
-    const double p = positive(row.size, *eta);
-    return p > 0.0 ? base_->conditional_mean(row, eta) / p : 1.0;
+    const double at = truncation_.where_it_bends(row, *eta);
+    return base_->conditional_mean(row, &at) / positive(row, at);
   }
   double conditional_variance(const Datum& row, const double* eta) const override {
-    const double p = positive(row.size, *eta), mean = base_->conditional_mean(row, eta);
-    if (p == 0.0) return 0.0;
-    return base_->conditional_variance(row, eta) / p - zero(row.size, *eta) * (mean / p) * (mean / p);
+    const double at = truncation_.where_it_bends(row, *eta), p = positive(row, at);
+    const double mean = base_->conditional_mean(row, &at);
+    return base_->conditional_variance(row, &at) / p - (1.0 - p) * (mean / p) * (mean / p);
   }
   double conditional_cdf(const Datum& datum, const double* eta) const override {
     if (datum.y < 1.0) return 0.0;
-    const double p = positive(datum.size, *eta);
-    return p > 0.0 ? 1.0 - (1.0 - base_->conditional_cdf(datum, eta)) / p : 1.0;
+    const double at = truncation_.where_it_bends(datum, *eta);
+    return 1.0 - (1.0 - base_->conditional_cdf(datum, &at)) / positive(datum, at);
   }
   bool discrete() const override { return true; }
   Support support(const Datum& row) const override { return {1.0, base_->support(row).high}; }
@@ -122,9 +122,8 @@ class ZeroTruncated final : public Likelihood {
   bool has_hyper() const override { return base_->has_hyper(); }
 
  private:
-  double zero(double size, double eta) const { return std::exp(base_->log_density({0.0, size}, &eta)); }
-  double positive(double size, double eta) const {
-    return std::exp(-truncation_.log_density({1.0, size}, &eta));
+  double positive(const Datum& row, double eta) const {
+    return std::exp(-truncation_.log_density(row, &eta));
   }
 
   std::shared_ptr<const Likelihood> base_;

@@ -564,6 +564,9 @@ Matrix signed_crossproduct(const Matrix& X, Index positive) {
   return out;
 }
 
+// Are there observations without noise?
+bool exact(const Vector& lambda) { return (lambda.array() == infinity).any(); }
+
 Vector signed_squares(const Matrix& X, Index positive) {
   return (X.topRows(positive).colwise().squaredNorm() -
           X.bottomRows(X.rows() - positive).colwise().squaredNorm())
@@ -612,14 +615,14 @@ std::vector<Coefficients> DenseKernelSolver::coefficients(const SolverState& sta
     c.covariance.diagonal() += variance;
     out.push_back(std::move(c));
   }
-  if (width > wide) refine(state, out);
+  if (width > wide || exact(state.lambda)) refine(state, out);
   return out;
 }
 
 // With K the covariance of all terms that are not columns alone, P_K = (K + 1 / lambda)^-1 and a_K = (I +
-// Lambda K)^-1 b, the coefficients have the covariance (S^-1 + W' P_K W)^-1, and this times W' a_K is their
-// distance from the prior means. Nothing as large as S is subtracted. Where K has no factor, the values
-// computed so far stay.
+// Lambda K)^-1 b, or P_K f without noise, where b is infinite, the coefficients have the covariance
+// (S^-1 + W' P_K W)^-1, and this times W' a_K is their distance from the prior means. Nothing as large as S is
+// subtracted. Where K has no factor, the values computed so far stay.
 void DenseKernelSolver::refine(const SolverState& state, std::vector<Coefficients>& coefficients) {
   // a field's columns stay with its nodes in K
   const auto is_columns = [](const Term& term) { return term.columns() > 0 && !term.field(); };
@@ -646,15 +649,17 @@ void DenseKernelSolver::refine(const SolverState& state, std::vector<Coefficient
   }
   work_.diagonal().array() += jitter_;
   fill_upper(work_);
-  const Vector b = state.alpha + state.lambda.cwiseProduct(apply_prior(state.alpha));
-  const Vector Kb = symmetric_product(context_, work_, b);
+  const Vector f = apply_prior(state.alpha);
+  const bool noiseless = exact(state.lambda);
+  const Vector b = noiseless ? Vector() : Vector(state.alpha + state.lambda.cwiseProduct(f));
+  const Vector Kb = noiseless ? Vector() : symmetric_product(context_, work_, b);
   scale(state.lambda);
   const Matrix K = in_natural_order(order_) ? Matrix() : work_;
   if (!factor_scaled(K.size() > 0 ? K : work_, work_)) return;
   Matrix A = W.transpose() * precision_product(W);
   A.diagonal().array() += 1;
   if (!cholesky(context_, A)) return;
-  const Vector a = b - precision_product(Kb);
+  const Vector a = noiseless ? Vector(precision_product(f)) : Vector(b - precision_product(Kb));
   Matrix inverse = Matrix::Identity(size, size);
   solve_lower(context_, A, inverse);
   const Matrix root = inverse * sd.asDiagonal();  // the covariance is root' root

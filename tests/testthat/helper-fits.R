@@ -61,6 +61,10 @@ family_data <- function(name, n = 60, seed = 1) {
     hurdle_poisson = counts * positive(function(u) qpois(u, mu), dpois(0, mu)),
     hurdle_negbinomial = counts * positive(function(u) qnbinom(u, mu = mu, size = 2), dnbinom(0, mu = mu, size = 2)),
     hurdle_binomial = counts,
+    zero_inflated_nbinom1 = counts * as.integer(rnbinom(n, mu = mu, size = mu / 2)),
+    hurdle_nbinom1 = counts * positive(
+      function(u) qnbinom(u, mu = mu, size = mu / 2), dnbinom(0, mu = mu, size = mu / 2)
+    ),
     hurdle_gamma = counts * rgamma(n, 3, 3 / mu),
     hurdle_lognormal = counts * rlnorm(n, x, 0.5),
     gaussian = x + rnorm(n),
@@ -107,6 +111,7 @@ true_family <- function(name) {
     gaussian = galvi_family(name, variance = fixed(1)),
     Gamma = galvi_family(name, shape = fixed(3)),
     negbinomial = , zero_inflated_negbinomial = , hurdle_negbinomial = galvi_family(name, size = fixed(2)),
+    zero_inflated_nbinom1 = , hurdle_nbinom1 = galvi_family(name, phi = fixed(2)),
     hurdle_gamma = galvi_family(name, shape = fixed(3)),
     hurdle_lognormal = galvi_family(name, sigma = fixed(0.5)),
     weibull_ph = galvi_family(name, shape = fixed(2)),

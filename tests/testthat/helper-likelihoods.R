@@ -500,6 +500,14 @@ likelihood_twins <- list(
       rnbinom(nrow(eta), h, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
     }
   ),
+  zero_inflated_nbinom1 = likelihood_twin(
+    y = c(0, 1, 7), parameters = list(phi = 1.7), latents = 2L, response = eight$counts,
+    log_density = zero_inflated_reference(of_nbinom1),
+    drawn_with = c(phi = 1.7),
+    draw = function(eta, h) {
+      rnbinom(nrow(eta), exp(eta[, 1]) / h, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+    }
+  ),
   hurdle_poisson = likelihood_twin(
     y = c(0, 1, 7), latents = 2L, response = eight$counts,
     log_density = hurdle_reference(of_poisson),
@@ -519,6 +527,16 @@ likelihood_twins <- list(
     draw = function(eta, h) {
       none <- dnbinom(0, h, mu = exp(eta[, 1]))
       qnbinom(runif(nrow(eta), none, 1), h, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
+    }
+  ),
+  hurdle_nbinom1 = likelihood_twin(
+    y = c(0, 1, 7), parameters = list(phi = 1.7), latents = 2L, response = eight$counts,
+    log_density = hurdle_reference(of_nbinom1),
+    drawn_with = c(phi = 1.7),
+    draw = function(eta, h) {
+      size <- exp(eta[, 1]) / h
+      none <- dnbinom(0, size, mu = exp(eta[, 1]))
+      qnbinom(runif(nrow(eta), none, 1), size, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 2]))
     }
   ),
   hurdle_gamma = likelihood_twin(
@@ -543,11 +561,25 @@ likelihood_twins <- list(
       rnbinom(nrow(eta), exp(eta[, 2]), mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 3]))
     }
   ),
+  zero_inflated_nbinom1_log_phi = likelihood_twin(
+    y = c(0, 1, 7), latents = 3L, log_density = zero_inflated_of_two(of_nbinom1_phi),
+    draw = function(eta, h) {
+      rnbinom(nrow(eta), exp(eta[, 1] - eta[, 2]), mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 3]))
+    }
+  ),
   hurdle_negbinomial_log_size = likelihood_twin(
     y = c(0, 1, 7), latents = 3L, log_density = hurdle_of_two(of_negbinomial_size),
     draw = function(eta, h) {
       none <- dnbinom(0, exp(eta[, 2]), mu = exp(eta[, 1]))
       qnbinom(runif(nrow(eta), none, 1), exp(eta[, 2]), mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 3]))
+    }
+  ),
+  hurdle_nbinom1_log_phi = likelihood_twin(
+    y = c(0, 1, 7), latents = 3L, log_density = hurdle_of_two(of_nbinom1_phi),
+    draw = function(eta, h) {
+      size <- exp(eta[, 1] - eta[, 2])
+      none <- dnbinom(0, size, mu = exp(eta[, 1]))
+      qnbinom(runif(nrow(eta), none, 1), size, mu = exp(eta[, 1])) * rbinom(nrow(eta), 1, plogis(-eta[, 3]))
     }
   ),
   hurdle_gamma_log_shape = likelihood_twin(

@@ -111,6 +111,31 @@ test_that("posteriors of nbinom1 and compois are near glmmTMB's maximum", {
   compare(under ~ x, compois(), glmmTMB::compois(), function(sigma) 1 / sigma)
 })
 
+test_that("zeros beside nbinom1 are glmmTMB's ziformula, and its truncated family", {
+  skip_if_not_installed("glmmTMB")
+  set.seed(3)
+  d <- data.frame(x = rnorm(500))
+  d$y <- rnbinom(500, exp(0.8 + 0.5 * d$x) / 1.5, mu = exp(0.8 + 0.5 * d$x)) * rbinom(500, 1, 0.7)
+  kinds <- list(
+    list(name = "zi", family = zero_inflated(nbinom1()), theirs = glmmTMB::nbinom1()),
+    list(name = "hu", family = hurdle(nbinom1()), theirs = glmmTMB::truncated_nbinom1())
+  )
+  for (kind in kinds) {
+    ml <- glmmTMB::glmmTMB(y ~ x, d, kind$theirs, ziformula = ~1)
+    fit <- galvi(y ~ x, d, kind$family)
+    expect_named(coef(fit), c("(Intercept)", "x", paste0(kind$name, "_(Intercept)")))
+    maximum <- unlist(glmmTMB::fixef(ml)[c("cond", "zi")])
+    expect_lt(max(abs(coef(fit) - maximum) / sqrt(diag(vcov(fit)))), 0.5)
+    phi <- fit$hyper[fit$hyper$parameter == "phi", ]
+    expect_true(phi$lwr < stats::sigma(ml) && stats::sigma(ml) < phi$upr)
+    # and with a formula of phi, which is 1.5 everywhere
+    both <- suppressMessages(galvi(list(y ~ x, phi ~ x), d, kind$family))
+    expect_true(all(abs(coef(both)[3:4] - c(log(1.5), 0)) < 3 * sqrt(diag(vcov(both)))[3:4]))
+  }
+  said <- message_of_error(galvi(y ~ x, d, glmmTMB::nbinom1, ziformula = ~x))
+  expect_match(said, "zi ~ x), data = d, family = zero_inflated(glmmTMB::nbinom1)", fixed = TRUE)
+})
+
 test_that("softplus links are glm()'s with that link", {
   set.seed(5)
   d <- data.frame(x = runif(300, 0, 3))

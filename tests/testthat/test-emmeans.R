@@ -148,11 +148,49 @@ test_that("`component` has glmmTMB's words for predictors", {
   means <- function(...) table_of(emmeans::emmeans(fit, ~1, ...))
   expect_equal(means(component = "zi"), means(dpar = "zi"))
   expect_equal(means(component = "cond"), means())
-  expect_error(means(component = "response"), "`component` must be .*\"cond\".*\"zi\".*not \"response\"")
+  expect_error(means(component = "conditional"), "`component` must be .*\"cond\".*\"zi\".*not \"conditional\"")
+  for (asked in list(list(component = "response"), list(component = "cmean"), list(epred = TRUE))) {
+    expect_error(do.call(means, asked), "one linear predictor.*marginaleffects::avg_predictions")
+  }
   expect_error(means(component = "disp"), "`component` must be")
   expect_error(means(component = "zi", dpar = "zi"), "not both")
   two <- other_fits()$two
   expect_equal(emmeans::emmeans(two, ~wt, component = "disp")@bhat, emmeans::emmeans(two, ~wt, dpar = "sigma")@bhat)
+})
+
+test_that("a variable may be a number in one predictor and a factor in another", {
+  skip_if_not_installed("emmeans")
+  fit <- galvi(list(mpg ~ factor(cyl), sigma ~ cyl), mtcars)
+  at <- list(cyl = c(4, 5, 8))
+  found <- emmeans::emmeans(fit, ~cyl, dpar = "sigma", at = at)@bhat
+  expect_equal(found, coef(fit)[c("sigma_(Intercept)", "sigma_cyl")], ignore_attr = TRUE)
+  means <- table_of(emmeans::emmeans(fit, ~cyl, dpar = "sigma", at = at))
+  expect_equal(means$emmean, predict(fit, data.frame(cyl = 4), dpar = "sigma", type = "link") +
+    coef(fit)[["sigma_cyl"]] * c(0, 1, 4), ignore_attr = TRUE)
+  expect_equal(table_of(emmeans::emmeans(fit, ~cyl, dpar = "sigma"))$cyl, mean(mtcars$cyl))
+  expect_equal(table_of(emmeans::emmeans(fit, ~cyl))$cyl, c(4, 6, 8))
+})
+
+test_that("means of the parts of a model with zeros are glmmTMB's, by its words", {
+  skip_if_not_installed("emmeans")
+  skip_if_not_installed("glmmTMB")
+  set.seed(6)
+  d <- data.frame(f = gl(3, 200, labels = c("a", "b", "c")))
+  d$y <- rpois(600, exp(c(0.6, 1, 1.4)[d$f])) * rbinom(600, 1, 0.7)
+  kinds <- list(
+    list(family = zero_inflated(poisson()), part = "zi", theirs = stats::poisson()),
+    list(family = hurdle(poisson()), part = "hu", theirs = glmmTMB::truncated_poisson())
+  )
+  for (kind in kinds) {
+    ours <- galvi(stats::setNames(list(y ~ f, stats::as.formula(paste(kind$part, "~ f"))), NULL), d, kind$family)
+    theirs <- glmmTMB::glmmTMB(y ~ f, d, kind$theirs, ziformula = ~f)
+    for (component in c("cond", "zi")) {
+      means <- function(fit) table_of(emmeans::emmeans(fit, ~f, component = component, type = "response"))
+      # posterior means of eta instead of modes
+      expect_equal(means(ours)[[2]], means(theirs)[[2]], tolerance = 0.03, info = component)
+      expect_equal(means(ours)$SE, means(theirs)$SE, tolerance = 0.1, info = component)
+    }
+  }
 })
 
 test_that("emmeans() takes what its functions take, and passes over what is for other models", {

@@ -23,7 +23,9 @@ test_that("every family is made by its constructor, its name and galvi_family() 
     zero_inflated_poisson = zero_inflated, hurdle_poisson = hurdle,
     zero_inflated_negbinomial = function() zero_inflated(negbinomial),
     zero_inflated_binomial = function() zero_inflated("binomial"), hurdle_binomial = function() hurdle("binomial"),
-    hurdle_negbinomial = function() hurdle(negbinomial()), hurdle_gamma = function() hurdle(Gamma("log")),
+    hurdle_negbinomial = function() hurdle(negbinomial()),
+    zero_inflated_nbinom1 = function() zero_inflated(nbinom1), hurdle_nbinom1 = function() hurdle("nbinom1"),
+    hurdle_gamma = function() hurdle(Gamma("log")),
     hurdle_lognormal = function() hurdle(lognormal), weibull_ph = function() weibull(form = "ph")
   )
   base <- list(gaussian = gaussian, binomial = binomial, poisson = poisson, Gamma = function() Gamma("log"),

@@ -27,6 +27,11 @@ expect_same_sums <- function(rows, eta, label, censoring = NULL, at_once = FALSE
 }
 eta_of <- function(type, values) matrix(values, ncol = latents_of(type))
 
+test_that("the probe refuses more rows than are prepared together", {
+  expect_error(probe_log_densities(likelihood_spec("poisson"), numeric(), rep(1, 257), rep(1, 257), rep(1, 257), numeric(257)),
+               "256 rows at most")
+})
+
 test_that("usual linear predictors", {
   set.seed(1)
   for (type in likelihood_facts()$type) {

@@ -171,6 +171,21 @@ test_that("observations without noise are interpolated", {
   expect_close(predict(fit, data.frame(t = c(1.5, 20))), predict(dense, data.frame(t = c(1.5, 20))), 1e-6)
 })
 
+test_that("effects beside observations without noise are those of the chain and of least squares", {
+  set.seed(3)
+  d <- data.frame(t = 1:12, z = rnorm(12))
+  d$y <- sin(1:12) + d$z
+  exact <- galvi_family("gaussian", variance = fixed(0))
+  both <- both_ways(y ~ 0 + z + gp(t, kernel = matern32(1, 2)), d, exact, hyper = "fixed", prior = normal(0, 3))
+  expect_close(coef(both$dense), coef(both$chain), 1e-6)
+  expect_close(vcov(both$dense), vcov(both$chain), 1e-6)
+  # the first case had a coefficient that was not a number
+  few <- data.frame(x = c(0.1, 0.5, 0.9, 1.3), y = c(1, 2, 0.5, 1.7))
+  fit <- galvi(y ~ gp(x), few, exact)
+  expect_equal(unname(coef(fit)), mean(few$y))
+  expect_close(fitted(fit), few$y, 1e-6)
+})
+
 test_that("joint draws have the posterior's covariance", {
   d <- series(30)
   fit <- galvi(count ~ z + gp(t, kernel = matern32(1, 1)), d, poisson(), hyper = "fixed", verbose = FALSE)

@@ -275,6 +275,21 @@ test_that("an estimate outside its own interval is said", {
   expect_null(galvi(y ~ 1 + (1 | g), transform(d, y = y + rep(0:1, 1000)), poisson())$notes)
 })
 
+test_that("a smooth whose variance is estimated as zero is said where it has an interval that leaves zero out", {
+  set.seed(4)
+  d <- data.frame(x = runif(100), z = runif(100), g = gl(4, 25))
+  d$y <- d$x + rnorm(100)
+  expect_message(
+    fit <- galvi(list(y ~ x, sigma ~ s(z)), d), "`sigma.s(z).variance`: estimated as zero", fixed = TRUE,
+    class = "galvi_message_interval"
+  )
+  zero <- fit$hyper[fit$hyper$name == "sigma.s(z).variance", ]
+  expect_identical(zero$status, "at bound")
+  expect_gt(zero$lwr, zero$estimate)
+  # without an interval the table says it
+  expect_length(galvi(y ~ s(x), d)$notes, 0L)
+})
+
 test_that("priors without a mean do not stop the notes", {
   d <- data.frame(
     z = c(1.1, 0.6, 0.5, 3.2, 0.1, 0.4, 0.8, 1.3, 0.2, 2.4, 0.6), g = gl(2, 6)[-1],

@@ -181,6 +181,18 @@ test_that("LKJ is a density of correlation matrices", {
 
 # ---- what is asked of a fit ----
 
+test_that("ngrps() is lme4's", {
+  skip_if_not_installed("lme4")
+  formula <- Reaction ~ Days + (Days | Subject) + (1 | half)
+  d <- transform(sleepstudy, half = Days > 4)
+  expect_mapequal(lme4::ngrps(galvi(formula, d, hyper = "fixed")), c(Subject = 18L, half = 2L))
+  expect_mapequal(lme4::ngrps(suppressMessages(lme4::lmer(formula, d))), c(Subject = 18L, half = 2L))
+  # a grouping once, whatever has it
+  both <- galvi(list(Reaction ~ Days + (1 | Subject), sigma ~ (1 | Subject)), d, hyper = "fixed")
+  expect_identical(lme4::ngrps(both), c(Subject = 18L))
+  expect_length(lme4::ngrps(galvi(Reaction ~ Days, d)), 0L)
+})
+
 test_that("VarCorr() and ranef() have lme4's shape", {
   fit <- learn_sleep(Reaction ~ Days + (1 + Days | Subject), list(cor = NULL))
   v <- VarCorr(fit)

@@ -19,6 +19,8 @@ space_growth <- list(
   hurdle_lognormal_log_sigma = list(c(0, 0), c(2, 0), c(0, 0)),
   zero_inflated_negbinomial_log_size = list(c(0, 1), c(0, 1), c(0, 0)),
   hurdle_negbinomial_log_size = list(c(0, 1), c(0, 1), c(0, 0)),
+  zero_inflated_nbinom1_log_phi = list(c(0, 1), c(0, 1), c(0, 0)),
+  hurdle_nbinom1_log_phi = list(c(0, 1), c(0, 1), c(0, 0)),
   zero_one_inflated_beta = list(c(0, 0), c(0, 0), c(0, 0))
 )
 brute_force_three <- function(type, i, m, v) {
@@ -121,6 +123,7 @@ test_that("predictions of three are mixtures over the plane and the third", {
   gate <- plogis(-grid$c)
   size <- exp(grid$b)
   none <- dnbinom(0, size, mu = exp(grid$a))
+  none1 <- dnbinom(0, exp(grid$a) / size, mu = exp(grid$a))  # where it is phi
   moments <- list(
     zero_inflated_negbinomial_log_size = list(
       mean = gate * exp(grid$a), square = gate * (exp(grid$a) + exp(2 * grid$a) * (1 + 1 / size)),
@@ -130,6 +133,14 @@ test_that("predictions of three are mixtures over the plane and the third", {
       mean = gate * exp(grid$a) / (1 - none),
       square = gate * (exp(grid$a) + exp(2 * grid$a) * (1 + 1 / size)) / (1 - none),
       cdf = function(y) 1 - gate * pnbinom(y, size, mu = exp(grid$a), lower.tail = FALSE) / (1 - none)
+    ),
+    zero_inflated_nbinom1_log_phi = list(
+      mean = gate * exp(grid$a), square = gate * (exp(grid$a) * (1 + size) + exp(2 * grid$a)),
+      cdf = function(y) 1 - gate * pnbinom(y, exp(grid$a) / size, mu = exp(grid$a), lower.tail = FALSE)
+    ),
+    hurdle_nbinom1_log_phi = list(
+      mean = gate * exp(grid$a) / (1 - none1), square = gate * (exp(grid$a) * (1 + size) + exp(2 * grid$a)) / (1 - none1),
+      cdf = function(y) 1 - gate * pnbinom(y, exp(grid$a) / size, mu = exp(grid$a), lower.tail = FALSE) / (1 - none1)
     ),
     hurdle_gamma_log_shape = list(
       mean = gate * exp(grid$a), square = gate * exp(2 * grid$a) * (1 + 1 / size),
@@ -151,7 +162,7 @@ test_that("predictions of three are mixtures over the plane and the third", {
       expect_close(at("cdf", y), sum(mass * known$cdf(y)), 1e-8)
     }
     q <- at("quantile", p = 0.9)
-    expect_true(at("cdf", q) >= 0.9 - 1e-9 && at("cdf", q - if (grepl("nbin|negbin", type)) 1 else 1e-6) < 0.9)
+    expect_true(at("cdf", q) >= 0.9 - 1e-9 && at("cdf", q - if (grepl("nbinom1|negbin", type)) 1 else 1e-6) < 0.9)
   }
 })
 

@@ -8,7 +8,10 @@ honest <- list(least = 0.98, copies = 0.02, information = 0.03, hurdle = 0.03, a
 
 # Several parts, each with a predictor: their posteriors are wide, so these fits say less and take longer.
 # compois() makes a table for each value of nu.
-slow_cases <- c("student sigma nu", "zero_inflated_negbinomial shape zi", "hurdle_negbinomial shape hu", "compois")
+slow_cases <- c(
+  "student sigma nu", "zero_inflated_negbinomial shape zi", "hurdle_negbinomial shape hu", "zero_inflated_nbinom1 phi zi",
+  "hurdle_nbinom1 phi hu", "compois"
+)
 with_classes <- c("categorical", "stick_breaking")
 main_cases <- function() setdiff(uncertainty_cases(), slow_cases)
 # a few of each kind: K > 1, parameters, both, neither

@@ -65,6 +65,34 @@ test_that("update() takes changes to one formula", {
   }
 })
 
+test_that("update() takes another family with the same formulas, whatever has brought the old one", {
+  bf <- function(formula, ..., family = NULL) {
+    structure(list(formula = formula, pforms = list(...), family = family), class = "brmsformula")
+  }
+  same <- function(a, b) expect_identical(coef(a), coef(b))
+  wanted <- galvi(list(mpg ~ wt, sigma ~ cyl), mtcars, student())
+  with <- galvi(bf(mpg ~ wt, sigma = sigma ~ cyl, family = gaussian()), mtcars)
+  same(update(with, family = student()), wanted)
+  same(update(with, family = "student"), wanted)
+  for (formulas in list(bf(mpg ~ wt, sigma = sigma ~ cyl), list(mpg ~ wt, sigma ~ cyl))) {
+    same(update(galvi(formulas, mtcars), family = student()), wanted)
+  }
+  same(update(with, . ~ . + hp, family = student()), galvi(list(mpg ~ wt + hp, sigma ~ cyl), mtcars, student()))
+  expect_error(update(with, family = Gamma("log")), "the Gamma family has no linear predictor of `sigma`",
+    class = "galvi_error_formula")
+  # an intercept that nobody wrote is not kept for a family without that parameter
+  zeros <- galvi(count ~ spray, InsectSprays, zero_inflated(poisson()))
+  expect_named(coef(update(zeros, . ~ 1)), c("(Intercept)", "zi_(Intercept)"))
+  same(update(zeros, . ~ 1, family = poisson()), galvi(count ~ 1, InsectSprays, poisson()))
+  same(update(zeros, family = poisson()), galvi(count ~ spray, InsectSprays, poisson()))
+})
+
+test_that("sigma() is 0 where there is no noise", {
+  d <- data.frame(x = c(0.1, 0.5, 0.9, 1.3), y = c(1, 2, 0.5, 1.7))
+  exact <- galvi(y ~ 0 + gp(x), d, galvi_family("gaussian", variance = fixed(0)), hyper = "fixed")
+  expect_identical(sigma(exact), 0)
+})
+
 test_that("update() needs the fit's formula only, not where it was written", {
   fit <- lapply(list(dist ~ speed), galvi, data = cars)[[1L]]
   expect_identical(formula(update(fit, . ~ . + I(speed^2))), dist ~ speed + I(speed^2), ignore_formula_env = TRUE)

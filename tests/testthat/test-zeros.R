@@ -54,7 +54,9 @@ test_that("the mean of a zero's log probability is right however wide the poster
     poisson = list(hazard = exp, where = log, size = 1, hyper = numeric()),
     binomial = list(hazard = function(x) 8 * softplus(x), where = function(L) L / 8, size = 8, hyper = numeric()),
     negbinomial = list(hazard = function(x) 0.3 * softplus(x - log(0.3)), where = function(L) L / 0.3 + log(0.3),
-                       size = 1, hyper = 0.3)
+                       size = 1, hyper = 0.3),
+    nbinom1 = list(hazard = function(x) exp(x) * log1p(0.3) / 0.3, where = function(L) log(L * 0.3 / log1p(0.3)),
+                   size = 1, hyper = 0.3)
   )
   points <- list(c(0, 0, 0.5, 0.2), c(1, -1, 0.02, 3), c(-3, 2, 30, 30), c(2, -8, 100, 1), c(4, -40, 0.2, 25),
                  c(0, 0, 1e4, 1e4), c(-20, 1, 1e4, 0.05), c(5, -150, 2, 900), c(1, 30, 300, 1e4),
@@ -71,10 +73,12 @@ test_that("the mean of a zero's log probability is right however wide the poster
   }
 })
 
-test_that("the gradient in a size is right under wide posteriors too", {
-  for (type in c("zero_inflated_negbinomial", "hurdle_negbinomial")) {
+test_that("the gradient in a size, or a dispersion, is right under wide posteriors too", {
+  for (type in c("zero_inflated_negbinomial", "hurdle_negbinomial", "zero_inflated_nbinom1", "hurdle_nbinom1")) {
+    # counts have the mean exp(5000) in the widest, which log p of negbinomial() alone survives
+    widest <- if (grepl("nbinom1", type)) c(-50, 0, 9, 1e4) else c(0, 0, 1e4, 1e4)
     for (y in c(0, 3)) {
-      for (x in list(c(0, 0, 0.001, 0.2), c(2, -8, 100, 1), c(0, 0, 1e4, 1e4), c(-4, 1, 3, 900))) {
+      for (x in list(c(0, 0, 0.001, 0.2), c(2, -8, 100, 1), widest, c(-4, 1, 3, 900))) {
         at <- function(size) {
           probe_expectation(likelihood_spec(type), "quadrature", size, y, 1, 1, x[1:2], x[3:4], 1, 1)
         }
@@ -104,18 +108,22 @@ test_that("counts above zero of a hurdle keep their digits under wide posteriors
     list(type = "hurdle_poisson", y = c(1, 7), size = 1, hyper = numeric(), variances = c(0.01, 1, 20)),
     list(type = "hurdle_binomial", y = c(1, 3), size = 8, hyper = numeric(), variances = c(0.01, 1, 100, 1e4)),
     list(type = "hurdle_negbinomial", y = c(1, 7), size = 1, hyper = 0.3, variances = c(0.01, 1, 100, 1e4)),
-    list(type = "hurdle_negbinomial", y = c(1, 7), size = 1, hyper = 40, variances = c(0.01, 1, 100, 1e4))
+    list(type = "hurdle_negbinomial", y = c(1, 7), size = 1, hyper = 40, variances = c(0.01, 1, 100, 1e4)),
+    list(type = "hurdle_nbinom1", y = c(1, 7), size = 1, hyper = 2, variances = c(0.01, 1, 20)),
+    list(type = "hurdle_nbinom1", y = c(1, 7), size = 1, hyper = 1e-3, variances = c(0.01, 1, 20))
   )
-  # log p of eta_1 alone, with digits far on the left, where the probability of a zero is 1 - L
+  # log p of eta_1 alone, with digits far on the left, where the probability of a zero is 1 - L, L a multiple of exp(eta_1)
   log_truncated <- function(case, y, a) {
     r <- case$hyper
     log_zero <- switch(case$type, hurdle_poisson = -exp(a), hurdle_binomial = case$size * plogis(-a, log.p = TRUE),
-                       hurdle_negbinomial = r * plogis(log(r) - a, log.p = TRUE))
+                       hurdle_negbinomial = r * plogis(log(r) - a, log.p = TRUE), hurdle_nbinom1 = of_nbinom1(0, a, 1, r))
     log_p <- switch(
       case$type, hurdle_poisson = y * a - exp(a) - lgamma(y + 1), hurdle_binomial = of_binomial(y, a, case$size, 0),
-      hurdle_negbinomial = lgamma(y + r) - lgamma(r) - lgamma(y + 1) + y * plogis(a - log(r), log.p = TRUE) + log_zero
+      hurdle_negbinomial = lgamma(y + r) - lgamma(r) - lgamma(y + 1) + y * plogis(a - log(r), log.p = TRUE) + log_zero,
+      hurdle_nbinom1 = of_nbinom1(y, a, 1, r)
     )
-    log_p - ifelse(a < -30, a + log(case$size), log(-expm1(log_zero)))
+    log_multiple <- if (case$type == "hurdle_nbinom1") log(log1p(r) / r) else log(case$size)
+    log_p - ifelse(a < -30, a + log_multiple, log(-expm1(log_zero)))
   }
   for (case in cases) {
     for (y in case$y) {
@@ -126,7 +134,7 @@ test_that("counts above zero of a hurdle keep their digits under wide posteriors
           value <- function(weight) {
             f <- function(a) log_truncated(case, y, a) * weight((a - m) / sqrt(v))
             gaussian_expectation(f, m, v, kinks = c(-30, 0, 2, if (length(case$hyper)) log(case$hyper)),
-                                 reach = if (case$type == "hurdle_poisson") 20 else 12)
+                                 reach = if (case$type %in% c("hurdle_poisson", "hurdle_nbinom1")) 20 else 12)
           }
           expect_close(ours$value + log(2), value(function(z) 1), tol$expectation)
           expect_close(ours$d_m[1], value(function(z) z / sqrt(v)), 10 * tol$expectation)
@@ -136,11 +144,29 @@ test_that("counts above zero of a hurdle keep their digits under wide posteriors
   }
 })
 
+test_that("positive counts have their limit where the mean of all counts vanishes", {
+  limits <- list(
+    hurdle_poisson = list(hyper = numeric(), mean = 1), hurdle_negbinomial = list(hyper = 0.3, mean = 1),
+    hurdle_nbinom1 = list(hyper = 2, mean = 2 / log1p(2))
+  )
+  for (type in names(limits)) {
+    for (m in c(-29, -31, -300, -2000)) {
+      found <- predict_response(
+        likelihood_spec(type), limits[[type]]$hyper, 1, 1, rbind(c(m, 0)), rbind(c(0, 0)), "mean", 0.5
+      )
+      expect_close(found, limits[[type]]$mean / 2)
+    }
+  }
+})
+
 test_that("priors that say nothing are no obstacle, nor are responses without counts or without zeros", {
   set.seed(4)
   d <- data.frame(x = rnorm(12))
   responses <- list(rep(0, 12), c(1, rep(0, 11)), 1 + rpois(12, 1), rpois(12, 1) * rbinom(12, 1, 0.5))
-  for (name in c("zero_inflated_poisson", "zero_inflated_negbinomial", "hurdle_poisson", "hurdle_negbinomial")) {
+  for (name in c(
+    "zero_inflated_poisson", "zero_inflated_negbinomial", "zero_inflated_nbinom1", "hurdle_poisson", "hurdle_negbinomial",
+    "hurdle_nbinom1"
+  )) {
     for (y in responses) {
       d$y <- y
       # a single count of one fits ever better as its mean goes to zero: that fit may end with a warning

@@ -179,6 +179,8 @@ Rcpp::NumericMatrix probe_tilted(Rcpp::List likelihood, Rcpp::NumericVector hype
 Rcpp::NumericMatrix probe_log_densities(Rcpp::List likelihood, Rcpp::NumericVector hyper, Rcpp::NumericVector y,
                                         Rcpp::NumericVector size, Rcpp::NumericVector weight, Rcpp::NumericVector eta,
                                         Rcpp::Nullable<Rcpp::NumericMatrix> censoring = R_NilValue, int repeats = 0) {
+  if (y.size() > galvi::PreparedRows::most)
+    Rcpp::stop("%d rows at most, as many as are prepared together", static_cast<int>(galvi::PreparedRows::most));
   const auto made = galvi::likelihood_at(likelihood, galvi::from_r(hyper));
   const galvi::Matrix rows = rows_of(eta, y.size()), columns = rows.transpose();
   galvi::Data data{galvi::from_r(y), galvi::from_r(size), galvi::from_r(weight)};
