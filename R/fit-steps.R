@@ -217,10 +217,10 @@ joint_uncertainty <- function(design, core) {
   exact <- is.null(design$wide) || design$wide$parts$kind == "rescor" && !is_mixed(design$family)
   if (!exact || any(units) || !length(design$others) && length(design$response$latents) > 1L) return("factorised")
   dependent <- length(design$others) > 0L && !facts_of_family(design$family, core)$separable
-  if (all(fixed | groups)) return("auto")
   columns <- all(fixed | groups | which_can(specs, "columns"))
   ordered <- length(learned_thresholds(list(model = core))) > 0L
-  if (columns && ordered) return("auto")
+  if (columns && ordered) return("ordered")
+  if (all(fixed | groups)) return("auto")
   if (columns && dependent) return("coupled")
   if (any(groups) || ordered) "states" else "factorised"
 }

@@ -41,6 +41,7 @@ Method method_from_list(const Rcpp::List& model, const std::string& name) {
 /// In the words of joint_uncertainty(), R/fit-steps.R.
 Joint joint_from_word(const std::string& uncertainty) {
   if (uncertainty == "auto") return Joint::anywhere;
+  if (uncertainty == "ordered") return Joint::ordered;
   if (uncertainty == "states") return Joint::states;
   return uncertainty == "coupled" ? Joint::coupled : Joint::nowhere;
 }

@@ -253,11 +253,11 @@ enum class States { no, where_uncertain, yes };
 
 /// Of few coefficients, yes. With more of them, or processes and fields beside groups, only where some hyperparameter is
 /// known so badly that standard deviations show it, as the variance of a few groups is.
-States takes_states(const LatentGaussianModel& model, Index parameters) {
+States takes_states(const LatentGaussianModel& model, Joint joint, Index parameters) {
   constexpr Index most_rows = 20000, most_full = 500, most_coefficients = 300;
   // a composite design of more than eight dimensions has 150 points or more, each with a state
   constexpr Index few_rows = 1000;
-  const Index most_parameters = 8;
+  const Index most_parameters = model.rows() <= few_rows && joint != Joint::ordered ? 12 : 8;
   if (parameters == 0 || parameters > most_parameters || !model.has_all_rows() ||
       model.rows() > (model.full() ? most_full : most_rows))
     return States::no;
@@ -332,9 +332,33 @@ std::optional<WeightedPoints> points_from(const Unknowns& unknowns, HyperTable& 
                          {std::move(start.mean), std::move(start.covariance)}, plan.another_likelihood);
 }
 
-// States on the axes of so many hyperparameters tell their posterior's moments; with more of them these lie so far out
-// that their weights say nothing, and it is taken as Gaussian.
-constexpr Index most_axes = 4;
+// States on the axes of so many hyperparameters tell their posterior's moments; with more of them these lie too far out.
+constexpr Index most_axes = 8;
+
+/// The joint Gaussian by states around the mode; empty where their weights say nothing.   apart: the coefficients at the mode
+std::optional<CoefficientGaussian> star_around(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode,
+                                               const Unknowns& unknowns, const CoefficientGaussian& apart) {
+  const HyperPosterior& posterior = *mode.posterior;
+  const Matrix design = star_design(posterior.size());
+  std::vector<StarState> states;
+  plan.inference.one_start = true;
+  for (Index s = 0; s < design.rows(); ++s) {
+    const Vector z = design.row(s);
+    if (s == 0) {
+      states.push_back({z, mode.fit.objective, apart});
+      continue;
+    }
+    const Vector x = posterior.place(z);
+    if (!posterior.in_range(x)) continue;
+    table.set_values(mode.fit.hyper);
+    const std::optional<WeightedState> at =
+        state_at(model, table, plan, x, mode.fit.inference.posterior.start(), nullptr);
+    const std::optional<CoefficientGaussian> there =
+        at ? unknowns.one_step(at->fit.inference.posterior) : std::nullopt;
+    if (there) states.push_back({z, at->fit.objective, *there});
+  }
+  return star_gaussian(posterior, states);
+}
 
 /// The joint Gaussian at the mode, where latent values of a row depend on each other by linear response, and by states
 /// around it, or the means' slopes, if hyperparameters are uncertain.
@@ -348,6 +372,7 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
     found = coupled_response(unknowns, q);
   else if (apart)
     found.gaussian = *apart;
+  const Index L = unknowns.size();
   Uncertainty& told = out.uncertainty;
   told.radius = found.radius;
   if (!apart || !found.refused.empty() || found.radius >= farthest) {
@@ -355,38 +380,19 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
     return;
   }
   CoefficientGaussian joint = found.gaussian;
-  std::vector<Index> free;
-  const Index L = unknowns.size();
-  if (mode.posterior) free = mode.posterior->free;
-  if (mode.posterior && mode.posterior->size() > most_axes) {
-    if (mode.slope.size() == 0) {
+  if (mode.posterior) {
+    std::optional<CoefficientGaussian> star;
+    if (mode.posterior->size() <= most_axes) star = star_around(model, table, std::move(plan), mode, unknowns, *apart);
+    if (star) {
+      star->mean.head(L) += found.gaussian.mean - apart->mean;
+      star->covariance.topLeftCorner(L, L) += found.gaussian.covariance - apart->covariance;
+      joint = std::move(*star);
+    } else if (mode.slope.size() > 0) {
+      joint = joint_at_mode(mode, found.gaussian);
+    } else {
       told.refused = "how coefficients depend on hyperparameters is not known";
       return;
     }
-    joint = joint_at_mode(mode, found.gaussian);
-  } else if (mode.posterior) {
-    const HyperPosterior& posterior = *mode.posterior;
-    const Matrix design = star_design(posterior.size());
-    std::vector<StarState> states;
-    plan.inference.one_start = true;
-    for (Index s = 0; s < design.rows(); ++s) {
-      const Vector z = design.row(s);
-      if (s == 0) {
-        states.push_back({z, mode.fit.objective, *apart});
-        continue;
-      }
-      const Vector x = posterior.place(z);
-      if (!posterior.in_range(x)) continue;
-      table.set_values(mode.fit.hyper);
-      const std::optional<WeightedState> at = state_at(model, table, plan, x, q.start(), nullptr);
-      const std::optional<CoefficientGaussian> there =
-          at ? unknowns.one_step(at->fit.inference.posterior) : std::nullopt;
-      if (there) states.push_back({z, at->fit.objective, *there});
-    }
-    CoefficientGaussian star = star_gaussian(posterior, states);
-    star.mean.head(L) += found.gaussian.mean - apart->mean;
-    star.covariance.topLeftCorner(L, L) += found.gaussian.covariance - apart->covariance;
-    joint = std::move(star);
   }
   if (!joint.mean.allFinite() || !joint.covariance.allFinite()) {
     told.refused = "linear response is not finite";
@@ -395,8 +401,11 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
   const Matrix points = gaussian_points(joint.mean, joint.covariance);
   table.set_values(mode.fit.hyper);
   told.response_found = GaussianPoints{points.leftCols(L), table.unconstrained().transpose().replicate(points.rows(), 1)};
-  for (std::size_t k = 0; k < free.size(); ++k)
-    told.response_found->hyper.col(free[k]) = points.col(L + static_cast<Index>(k));
+  if (mode.posterior) {
+    const std::vector<Index>& free = mode.posterior->free;
+    for (std::size_t k = 0; k < free.size(); ++k)
+      told.response_found->hyper.col(free[k]) = points.col(L + static_cast<Index>(k));
+  }
   told.refused.clear();
   told.method = Uncertainty::response;
 }
@@ -449,7 +458,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
       wanted && model.latents() > 1 && model.has_all_rows() && couples(model, out.fit.inference.posterior);
   const bool joint = wanted && (coupled || plan.joint != Joint::coupled);
   const bool exact = gaussian_given_hyper(model);
-  const States takes = joint && !coupled ? takes_states(model, parameters) : States::no;
+  const States takes = joint && !coupled ? takes_states(model, plan.joint, parameters) : States::no;
   bool states = takes == States::yes;
   // A joint Gaussian where rows are too many for points and states. They know the noise of a linear model well enough.
   const bool gaussian = coupled || (!states && !(exact && parameters == 1));
@@ -464,7 +473,7 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   const bool responds = unknowns && gaussian && parameters <= most_parameters;
   const bool perhaps = takes == States::where_uncertain && !points && !responds;
   MeansOf means;
-  if (points || (responds && parameters > most_axes))
+  if (points || responds)
     means = [&](const Posterior& q) { return unknowns->mean(q); };
   else if (perhaps)
     means = [&](const Posterior& q) { return column_means(state_of(model, q, false)); };

@@ -31,6 +31,7 @@ enum class Joint {
   nowhere,
   coupled,  // where latent values of a row depend on each other
   states,   // by states, not by points or linear response
+  ordered,  // anywhere, but with many thresholds of ordered classes not by states, as most lie where distances vanish
   anywhere
 };
 

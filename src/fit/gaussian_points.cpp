@@ -49,14 +49,15 @@ Matrix star_design(Index m) {
   return out;
 }
 
-CoefficientGaussian star_gaussian(const HyperPosterior& posterior, const std::vector<StarState>& states) {
-  constexpr double most_gain = 5;  // nats above the Gaussian approximation
+std::optional<CoefficientGaussian> star_gaussian(const HyperPosterior& posterior, const std::vector<StarState>& states) {
+  constexpr double most_gain = 5, most_loss = 3;  // nats from the Gaussian approximation
   const Index m = posterior.size(), L = states[0].coefficients.mean.size();
   const double square = reach(m) * reach(m), dimensions = static_cast<double>(m);
   std::vector<Vector> at;
   Vector weight(states.size());
   for (std::size_t s = 0; s < states.size(); ++s) {
     const double gain = states[s].log_density - states[0].log_density + 0.5 * states[s].z.squaredNorm();
+    if (gain < -most_loss) return std::nullopt;
     const double rule = states[s].z.isZero(0) ? 1 - dimensions / square : 0.5 / square;
     weight[s] = rule * std::exp(std::min(gain, most_gain));
     Vector both(L + m);
