@@ -126,6 +126,8 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   range <- list(
     start = range$start * weights[["common"]], lower = range$lower * min(weights), upper = range$upper * max(weights)
   )
+  # as in calibrations; beside so little noise processes and groups lose their digits
+  if (parameter$variance && columns_alone(response)) range$lower <- 1e-4 * range$lower
   value <- as_parameter(
     given, name, range$start, zero_ok = parameter$zero_ok, variance = parameter$variance, sd = parameter$sd,
     what = "family"
@@ -135,6 +137,9 @@ add_positive <- function(parameter, name, family, response, registry, held) {
     weak = weak_noise(range$start, parameter)
   )
 }
+
+# Is the response explained by nothing but columns?
+columns_alone <- function(design) !is.null(design$parts) && !length(design$parts$specs)
 
 add_in_interval <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
@@ -232,7 +237,7 @@ volatility_scale <- function(y, offset, weights) rate_scale(y^2, offset, weights
 
 noise_variance <- function(y, weights) {
   total <- response_variance(y, weights)
-  list(start = total / 2, lower = 1e-12 * total, upper = 1e2 * total)
+  list(start = total / 2, lower = 1e-8 * total, upper = 1e2 * total)
 }
 
 spread_start <- function(y, weights) {

@@ -52,7 +52,7 @@ tilted_cases <- list(
 )
 
 test_that("tilted moments are those of integrate()", {
-  marginals <- expand.grid(mean = c(-4, 1.3), variance = c(1e-4, 1, 1e4))
+  marginals <- expand.grid(mean = c(-4, 1.3), variance = c(1e-4, 0.01, 0.06, 0.3, 1, 1e4))
   for (case in tilted_cases) {
     type <- case[[1]]
     hyper <- case[[2]]

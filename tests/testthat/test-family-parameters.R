@@ -10,7 +10,7 @@ test_that("parameters start, are held or have a prior", {
   learned <- family_row(gaussian(), mtcars$mpg)
   expect_equal(learned$name, "gaussian.variance")
   expect_equal(learned$value, var(mtcars$mpg) / 2)
-  expect_equal(c(learned$lower, learned$upper), c(1e-8, 1e2) * var(mtcars$mpg))
+  expect_equal(c(learned$lower, learned$upper), c(1e-12, 1e2) * var(mtcars$mpg))
   expect_true(learned$learned)
   held <- family_row(galvi_family(gaussian(), variance = fixed(0)), mtcars$mpg)
   expect_equal(held$value, 0)
@@ -160,5 +160,29 @@ test_that("the dispersion of tweedie() starts at half of that of its response, i
     # half, for the rest is of the predictor; variance = dispersion mean^1.5; a variance of 1e5 rows is known to 1 %
     found <- tweedie_start(unit * y, rep(1, n))$start
     expect_equal(found, dispersion * sqrt(unit) / 2, tolerance = 0.03)
+  }
+})
+
+test_that("dispersions reach what very precise and very large responses have", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(200))
+  mean <- exp(16 + 0.1 * d$x)
+  d$precise <- 1e3 * d$x + rnorm(200, sd = 0.01)
+  d$even <- rgamma(200, 1e7, 1e7 / exp(0.1 * d$x))
+  d$counts <- rnbinom(200, mu = mean, size = mean / 1e6)
+  d$sized <- rnbinom(200, mu = mean, size = 1e6)
+  d$narrow <- round(rnorm(200, 1000, 3))
+  models <- list(
+    list(precise ~ x, gaussian(), lm(precise ~ x, d)),
+    list(even ~ x, Gamma("log"), glm(even ~ x, Gamma("log"), d)),
+    list(counts ~ x, nbinom1(), glm(counts ~ x, quasipoisson(), d)),
+    list(sized ~ x, negbinomial(), lm(log(sized) ~ x, d)),
+    list(narrow ~ x, compois(), lm(log(narrow) ~ x, d))
+  )
+  for (model in models) {
+    fit <- galvi(model[[1]], d, model[[2]])
+    expect_identical(fit$hyper$status, "learned", label = fit$family$family)
+    # moments in place of likelihoods; at the bounds of before 0.3 to 9
+    expect_lt(max(abs(sqrt(diag(vcov(fit)) / diag(vcov(model[[3]]))) - 1)), 0.06, label = fit$family$family)
   }
 })

@@ -224,6 +224,32 @@ test_that("of every family, limits and draws of thresholds are those of their me
   }
 })
 
+test_that("slopes are as uncertain as those of polr() where there are many classes", {
+  skip_if_not_installed("MASS")
+  for (levels in c(14, 21)) {
+    set.seed(levels)
+    d <- data.frame(x = rnorm(300), z = rnorm(300))
+    y <- 2 * d$x + d$z + rlogis(300)
+    d$y <- factor(cut(y, quantile(y, 0:levels / levels), labels = FALSE, include.lowest = TRUE), ordered = TRUE)
+    fit <- galvi(y ~ x + z, d, cumulative())
+    theirs <- MASS::polr(y ~ x + z, d, Hess = TRUE)
+    # thresholds as known: 0.66 to 0.76
+    expect_lt(max(abs(sqrt(diag(vcov(fit)) / diag(vcov(theirs))[c("x", "z")]) - 1)), 0.05)
+  }
+})
+
+test_that("slopes are as uncertain beside smooths and processes as without, where these do nothing", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(300), z = rnorm(300))
+  d$y <- factor(cut(4 * d$x + rlogis(300), c(-Inf, -2, 0, 2, 4, Inf), labels = FALSE), ordered = TRUE)
+  sd_of_x <- function(formula) sqrt(vcov(galvi(formula, d, cumulative()))["x", "x"])
+  alone <- sd_of_x(y ~ x + z)
+  # thresholds as known: 0.68
+  for (formula in list(y ~ x + s(z), y ~ x + s(z, bs = "ad"), y ~ x + gp(z))) {
+    expect_lt(abs(sd_of_x(formula) / alone - 1), 0.06, label = deparse1(formula))
+  }
+})
+
 test_that("where the posterior is that at their estimates, thresholds are these", {
   fit <- update(points_fit(), control = galvi_control(uncertainty = "factorised"))
   table <- summary(fit)$thresholds

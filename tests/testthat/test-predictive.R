@@ -135,7 +135,7 @@ reference_cdfs <- list(
 )
 
 test_that("densities and distribution functions of every likelihood are integrals over eta", {
-  grid <- expand.grid(mean = c(-3, 0, 0.3, 2), variance = c(0, 1e-6, 0.01, 1, 9))
+  grid <- expand.grid(mean = c(-3, 0, 0.3, 2), variance = c(0, 1e-6, 0.01, 0.06, 0.3, 1, 9))
   for (type in names(reference_cdfs)) {
     example <- likelihood_examples[[type]]
     for (i in seq_along(example$y)) {

@@ -321,6 +321,20 @@ test_that("sds are those of lm(), glm(), gam() and lmer() with their weights", {
   expect_close(sigma(fit), sigma(reference), 0.01)
 })
 
+test_that("sds are those of lm() where weights differ by orders of magnitude", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(60))
+  d$y <- 1 + d$x + rnorm(60)
+  for (ratio in c(1e2, 1e8)) {
+    d$w <- rep(c(1, ratio), 30)
+    ours <- galvi(y ~ x, d, weights = w)
+    theirs <- lm(y ~ x, d, weights = w)
+    expect_close(sigma(ours), summary(theirs)$sigma, 1e-3)
+    # those of a t distribution with 58 degrees of freedom
+    expect_lt(max(abs(sqrt(diag(vcov(ours)) / diag(vcov(theirs))) / sqrt(58 / 56) - 1)), 0.01)
+  }
+})
+
 test_that("a new response has the weight of its row, 1 where newdata has none", {
   fit <- galvi(dist ~ speed, cars, weights = 1 / speed, hyper = "fixed", start = c(gaussian.variance = 14))
   at <- function(...) {
