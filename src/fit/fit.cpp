@@ -113,10 +113,12 @@ std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& ta
   aside.stage(Stage::silent);
   try {
     model.update(table.values());
-    WeightedState out{
-        0,
-        fit_hyper(model, choose(plan.method, model), table, false, mode, plan.inference, plan.hyper, aside),
-        {}};
+    const auto from = [&](const std::optional<Start>& start) {
+      return fit_hyper(model, choose(plan.method, model), table, false, start, plan.inference, plan.hyper, aside);
+    };
+    WeightedState out{0, from(mode), {}};
+    // the mode's posterior may be as far away as any, at another shape of survival times for example
+    if (!has_converged(out.fit)) out.fit = from(std::nullopt);
     if (!std::isfinite(out.fit.inference.posterior->elbo) || !out.fit.inference.message.empty())
       return std::nullopt;
     if (evidence) out.above = (*evidence)(model, out.fit.inference.posterior);  // of what state_of() may overwrite

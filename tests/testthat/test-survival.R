@@ -393,6 +393,7 @@ test_that("quantile residuals of censored rows lie between the bounds, others ar
   }
   # of which the fit is a mixture over shapes
   few <- galvi(Surv(start, time, event) ~ sex, late[1:12, ], weibull(), hyper = "integrate")
+  expect_true(few$convergence$converged)
   expect_false(anyNA(residuals(few, "quantile")))
 })
 
