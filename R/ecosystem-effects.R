@@ -190,6 +190,11 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, component = N
   }
   basis$V <- V
   basis <- from_centre(basis, view)
+  undetermined <- undetermined_effects(view)$directions
+  # what other terms add is determined by their priors
+  nonest <- if (is.null(undetermined)) matrix(NA) else {
+    rbind(qr.Q(qr(undetermined)), matrix(0, ncol(basis$X) - nrow(undetermined), ncol(undetermined)))
+  }
   link <- view$family$link
   misc <- if (link == "identity" || is_volatility(object)) list() else {
     kind <- if (link == "log") "rate" else "prob"
@@ -201,7 +206,7 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, component = N
     list(tran = link, inv.lbl = label)
   }
   list(
-    X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = basis$V, dffun = function(k, dfargs) Inf,
+    X = basis$X, bhat = unname(basis$mean), nbasis = nonest, V = basis$V, dffun = function(k, dfargs) Inf,
     dfargs = list(), misc = misc
   )
 }

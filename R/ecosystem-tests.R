@@ -22,6 +22,9 @@
 #'   than fixed effects are averaged over the data.
 #' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()` and `vif()`, from the posterior mean and covariance of
 #'   the fixed effects (Wald tests). For its diagnostic plots use [plot()][plot.galvi].
+#'   Where columns depend on others and have the default prior, as with empty cells of an interaction, tests are of what
+#'   the data determine, as for [lm()], and emmeans() has `nonEst` for means that they do not; typed priors determine
+#'   them.
 #' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`, `coefci()`; `lrtest()` gives a warning, see
 #'   [logLik.galvi()].
 #'
@@ -104,15 +107,48 @@ Anova.galvi <- function(mod, ...) {
       "plot(which = \"relevance\") tells how much other terms matter."
     ))
   }
-  NextMethod()
+  estimable <- estimable_coefficients(mod)
+  if (is.null(estimable)) NextMethod() else car::Anova(estimable, ...)
 }
 
 #' @exportS3Method car::linearHypothesis
 linearHypothesis.galvi <- function(model, ...) {
   if (inherits(model, "galvi_wide")) return(car::linearHypothesis(long_view(model), ...))
   check_wald(model, "linearHypothesis")
-  NextMethod()
+  estimable <- estimable_coefficients(model)
+  if (is.null(estimable)) NextMethod() else car::linearHypothesis(estimable, ...)
 }
+
+#' A fit with one predictor whose coefficients are those of lm() where columns depend on others: NA for what this leaves
+#' out, and functions of the coefficients that the data determine for the rest
+#'
+#' @return An object for tests, NULL if the data determine all coefficients.
+#' @noRd
+estimable_coefficients <- function(fit) {
+  found <- undetermined_effects(fit)
+  if (is.null(found)) return(NULL)
+  mean <- stats::coef(fit)
+  # moves along the directions until the coefficients left out are zero
+  T <- diag(length(mean))
+  T[, found$aliased] <- T[, found$aliased] - found$directions
+  kept <- -found$aliased
+  V <- (T %*% vcov.galvi(fit) %*% t(T))[kept, kept, drop = FALSE]
+  mean[] <- replace(drop(T %*% mean), found$aliased, NA)
+  structure(list(fit = fit, mean = mean, V = V), class = "galvi_estimable")
+}
+
+#' @export
+coef.galvi_estimable <- function(object, ...) object$mean
+#' @export
+vcov.galvi_estimable <- function(object, ...) object$V
+#' @export
+terms.galvi_estimable <- function(x, ...) stats::terms(x$fit)
+#' @export
+formula.galvi_estimable <- function(x, ...) stats::formula(x$fit)
+#' @export
+model.matrix.galvi_estimable <- function(object, ...) stats::model.matrix(object$fit)
+#' @export
+df.residual.galvi_estimable <- function(object, ...) stats::df.residual(object$fit)
 
 #' @exportS3Method lmtest::coeftest
 coeftest.galvi <- function(x, ...) {
