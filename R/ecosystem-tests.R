@@ -14,7 +14,8 @@
 #'   `predict(type = "link")` (see [galvi_family()]), where those of `clm()` are differences to the average threshold.
 #'   Constants in a formula, such as `k` in `ns(x, knots = k)`, are named by `params = "k"`.
 #' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` versions and plots, from `ndraws =
-#'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"`, and `re_formula` is as
+#'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"` (of [cox()] the
+#'   hazard ratio and its logarithm), and `re_formula` is as
 #'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws` and `re_formula`, but they are
 #'   used. `vcov` is TRUE or FALSE. `hypotheses()` tests coefficients, with their Gaussian posterior, after
 #'   `options(marginaleffects_model_classes = "galvi")`; [hypothesis()] needs no option.
