@@ -600,8 +600,8 @@ limit_notes <- function(spec, fit) {
     at <- match(own$parameter[correlation], names) - 1L
     pair <- q * (at %/% nrow(pairs)) + pairs[at %% nrow(pairs) + 1L, , drop = FALSE]
     shown <- paste(sprintf(
-      "the correlation of `%s` and `%s` is estimated as %s", spec$columns[pair[, 1L]], spec$columns[pair[, 2L]],
-      ifelse(own$estimate[correlation] < 0, "-1", "1")
+      "the correlation of %s and %s is estimated as %s", quoted(spec$columns[pair[, 1L]]),
+      quoted(spec$columns[pair[, 2L]]), ifelse(own$estimate[correlation] < 0, "-1", "1")
     ), collapse = ", and ")
     notes <- c(notes, new_note("singular", sprintf(
       "%s: %s, a singular fit: the %s. %s give a prior, as in %s.", name, shown,
