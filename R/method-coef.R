@@ -116,7 +116,13 @@ group_effects <- function(fit) {
       prefix = effect_prefix(view$parameter))
   }), recursive = FALSE)
   names(out) <- make.unique(as.character(names(out)))
-  out
+  structure(out, class = c("galvi_ranef", "list"))
+}
+
+#' @export
+print.galvi_ranef <- function(x, ...) {
+  print(unclass(x), ...)
+  invisible(x)
 }
 
 group_frame <- function(spec, fit, prefix) {
