@@ -139,17 +139,23 @@ estimable_coefficients <- function(fit) {
 }
 
 #' @export
-coef.galvi_estimable <- function(object, ...) object$mean
+coef.galvi_estimable <- function(object, ...) {
+  refuse_dots(list(...), coef.galvi_estimable, "coef()")
+  object$mean
+}
 #' @export
-vcov.galvi_estimable <- function(object, ...) object$V
+vcov.galvi_estimable <- function(object, complete = TRUE, ...) {
+  refuse_dots(list(...), vcov.galvi_estimable, "vcov()")
+  object$V
+}
 #' @export
-terms.galvi_estimable <- function(x, ...) stats::terms(x$fit)
+terms.galvi_estimable <- function(x, ...) stats::terms(x$fit, ...)
 #' @export
-formula.galvi_estimable <- function(x, ...) stats::formula(x$fit)
+formula.galvi_estimable <- function(x, ...) stats::formula(x$fit, ...)
 #' @export
-model.matrix.galvi_estimable <- function(object, ...) stats::model.matrix(object$fit)
+model.matrix.galvi_estimable <- function(object, ...) stats::model.matrix(object$fit, ...)
 #' @export
-df.residual.galvi_estimable <- function(object, ...) stats::df.residual(object$fit)
+df.residual.galvi_estimable <- function(object, ...) stats::df.residual(object$fit, ...)
 
 #' @exportS3Method lmtest::coeftest
 coeftest.galvi <- function(x, ...) {

@@ -120,8 +120,9 @@ group_effects <- function(fit) {
 }
 
 #' @export
-print.galvi_ranef <- function(x, ...) {
-  print(unclass(x), ...)
+print.galvi_ranef <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_ranef)
+  print(unclass(x), digits = digits)
   invisible(x)
 }
 
