@@ -26,9 +26,13 @@ inform_galvi <- function(what, message) {
 
 quote_names <- function(x, mark = "`", max = 12L) {
   more <- length(x) > max
-  words <- paste0(mark, utils::head(x, max), mark)
+  words <- quoted(utils::head(x, max), mark)
   paste0(paste(words, collapse = ", "), if (more) sprintf(" and %d more", length(x) - max))
 }
+
+#' Each name in quotes, unless it has them, as the coefficient of a column `my x` has
+#' @noRd
+quoted <- function(x, mark = "`") ifelse(mark == "`" & grepl("^`.*`$", x), x, paste0(mark, x, mark))
 
 # A value in words, for messages: `-3`, `"a"`, `a data frame of 3 x 2`.
 describe <- function(x) {

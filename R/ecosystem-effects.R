@@ -204,6 +204,11 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, component = N
   }
   basis$V <- V
   basis <- from_centre(basis, view)
+  undetermined <- undetermined_effects(view)$directions
+  # what other terms add is determined by their priors
+  nonest <- if (is.null(undetermined)) matrix(NA) else {
+    rbind(qr.Q(qr(undetermined)), matrix(0, ncol(basis$X) - nrow(undetermined), ncol(undetermined)))
+  }
   link <- view$family$link
   misc <- if (link == "identity" || is_volatility(object)) list() else {
     kind <- if (link == "log") "rate" else "prob"
@@ -215,7 +220,7 @@ emm_basis.galvi <- function(object, trms, xlev, grid, dpar = NULL, component = N
     list(tran = link, inv.lbl = label)
   }
   list(
-    X = basis$X, bhat = unname(basis$mean), nbasis = matrix(NA), V = basis$V, dffun = function(k, dfargs) Inf,
+    X = basis$X, bhat = unname(basis$mean), nbasis = nonest, V = basis$V, dffun = function(k, dfargs) Inf,
     dfargs = list(), misc = misc
   )
 }
@@ -298,7 +303,7 @@ averaged_effects <- function(view) {
 sanitize_model_specific.galvi <- function(model, calling_function = "", ...) {
   if (!identical(calling_function, "hypotheses")) {
     if (inherits(model, "galvi_stages")) model <- stages_view(model)
-    return(structure(model, class = c("galvi", "bart")))
+    return(structure(model, class = c(class(model), "bart")))
   }
   # coefficients are what the extension is for, and its option is the user's to set
   if ("galvi" %in% getOption("marginaleffects_model_classes")) return(model)
@@ -316,7 +321,23 @@ get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = 
   newdata <- as.data.frame(newdata)
   # rows with missing values are NA
   target <- new_target(model, newdata, kept = kept)
-  draws <- expected_draws(model, target, type, check_whole(ndraws, "ndraws"))
+  as_predicted(expected_draws(model, target, type, check_whole(ndraws, "ndraws")), newdata)
+}
+
+# Hazard ratios.
+#' @exportS3Method marginaleffects::get_predict
+get_predict.galvi_cox <- function(model, newdata = model.frame.galvi_cox(model), type = "response", ndraws = 2000,
+                                  re_formula = NULL, ...) {
+  type <- check_choice(type, c("response", "link"), "type")
+  newdata <- as.data.frame(newdata)
+  target <- ratio_target(model, newdata, kept_in_ratios(model, re_formula))
+  as_predicted(expected_draws(counts_view(model), target, type, check_whole(ndraws, "ndraws")), newdata)
+}
+
+#' Draws as get_predict() returns them
+#' @param draws From expected_draws(), at these rows.
+#' @noRd
+as_predicted <- function(draws, newdata) {
   n <- nrow(newdata)
   rowid <- if ("rowid" %in% names(newdata)) newdata$rowid else seq_len(n)
   groups <- colnames(draws[[1L]])

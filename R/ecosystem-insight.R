@@ -74,7 +74,7 @@ random_formulas <- function(view) {
 }
 
 group_expression <- function(spec) {
-  plain <- lapply(spec$inputs, function(input) if (isTRUE(spec$members)) input[[2L]] else written_input(input))
+  plain <- lapply(spec$inputs, function(input) if (is.null(spec$weights)) written_input(input) else input[[2L]])
   Reduce(function(a, b) call(":", a, b), plain)
 }
 

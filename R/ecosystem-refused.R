@@ -37,6 +37,27 @@ instead_of <- c(
   "equivalence_test()" = paste(
     "use bayestestR::equivalence_test(as.data.frame(fit), range = c(-0.1, 0.1)), of draws of the posterior"
   ),
+  "dotplot()" = "use plot(fit), which draws the effects of groups with their limits",
+  "standardize()" = paste(
+    "use effectsize::standardize_parameters(fit, method = \"posthoc\"), or scale(x) in the formula, whose coefficients",
+    "are in standard deviations of x"
+  ),
+  "crPlots()" = "use plot(fit), which draws each effect with partial residuals",
+  "residualPlots()" = "use plot(fit, \"residuals\"), and plot(fit) for the partial residuals of each effect",
+  "outlierTest()" = paste(
+    "use residuals(fit, \"quantile\"), which are standard normal without outliers, and loo(fit) for rows that are",
+    "predicted badly"
+  ),
+  "ncvTest()" = paste(
+    "use anova(fit, galvi(list(y ~ x, sigma ~ x), d)), which compares it with a model of unequal variances, and",
+    "plot(fit, \"residuals\")"
+  ),
+  "durbinWatsonTest()" = "use acf(residuals(fit)) of rows in the order of time",
+  "Boot()" = "use as.matrix(fit), which has draws of the posterior, and confint(fit)",
+  "bayes_factor()" = paste(
+    "use anova(fit1, fit2), whose exp(evidence_diff) is the Bayes factor; it depends on the priors of what the models",
+    "do not share, so type these"
+  ),
   "sandwich()" = paste(
     "vcov(fit) is the covariance of the posterior; for clusters add a random intercept, (1 | g), and for unequal",
     "variances a formula of sigma, list(y ~ x, sigma ~ x)"
@@ -58,6 +79,53 @@ survfit.galvi <- function(formula, ...) refuse_generic("survfit()")
 # brms' own default method returns NULL.
 #' @exportS3Method brms::conditional_smooths
 conditional_smooths.galvi <- function(x, ...) refuse_generic("conditional_smooths()")
+#' @exportS3Method bridgesampling::bayes_factor
+bayes_factor.galvi <- function(x1, x2, log = FALSE, ...) refuse_generic("bayes_factor()")
+#' @exportS3Method bridgesampling::bridge_sampler
+bridge_sampler.galvi <- function(samples, ...) refuse_generic("bayes_factor()")
+#' @exportS3Method lattice::dotplot
+dotplot.galvi_ranef <- function(x, data, ...) refuse_generic("dotplot()")
+#' @exportS3Method lattice::qqmath
+qqmath.galvi_ranef <- function(x, data, ...) refuse_generic("dotplot()")
+#' @exportS3Method datawizard::standardize
+standardize.galvi <- function(x, ...) refuse_generic("standardize()")
+# Each function of car for all terms asks that for one.
+#' @exportS3Method car::crPlot
+crPlot.galvi <- function(model, ...) refuse_generic("crPlots()")
+#' @exportS3Method car::avPlots
+avPlots.galvi <- function(model, ...) refuse_generic("crPlots()")
+#' @exportS3Method car::avPlot
+avPlot.galvi <- function(model, ...) refuse_generic("crPlots()")
+#' @exportS3Method car::ceresPlots
+ceresPlots.galvi <- function(model, ...) refuse_generic("crPlots()")
+#' @exportS3Method car::residualPlots
+residualPlots.galvi <- function(model, ...) refuse_generic("residualPlots()")
+#' @exportS3Method car::residualPlot
+residualPlot.galvi <- function(model, ...) refuse_generic("residualPlots()")
+#' @exportS3Method car::spreadLevelPlot
+spreadLevelPlot.galvi <- function(x, ...) refuse_generic("residualPlots()")
+#' @exportS3Method car::influencePlot
+influencePlot.galvi <- function(model, ...) refuse_generic("influence()")
+#' @exportS3Method car::infIndexPlot
+infIndexPlot.galvi <- function(model, ...) refuse_generic("influence()")
+#' @exportS3Method car::dfbetaPlots
+dfbetaPlots.galvi <- function(model, ...) refuse_generic("influence()")
+#' @exportS3Method car::dfbetasPlots
+dfbetasPlots.galvi <- function(model, ...) refuse_generic("influence()")
+#' @exportS3Method car::outlierTest
+outlierTest.galvi <- function(model, ...) refuse_generic("outlierTest()")
+#' @exportS3Method car::ncvTest
+ncvTest.galvi <- function(model, ...) refuse_generic("ncvTest()")
+#' @exportS3Method car::durbinWatsonTest
+durbinWatsonTest.galvi <- function(model, ...) refuse_generic("durbinWatsonTest()")
+#' @exportS3Method car::Boot
+Boot.galvi <- function(object, ...) refuse_generic("Boot()")
+#' @importFrom stats dfbeta
+#' @export
+dfbeta.galvi <- function(model, ...) refuse_generic("influence()")
+#' @importFrom stats dfbetas
+#' @export
+dfbetas.galvi <- function(model, ...) refuse_generic("influence()")
 #' @importFrom stats profile
 #' @export
 profile.galvi <- function(fitted, ...) refuse_generic("profile()")

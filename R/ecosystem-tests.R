@@ -14,7 +14,8 @@
 #'   `predict(type = "link")` (see [galvi_family()]), where those of `clm()` are differences to the average threshold.
 #'   Constants in a formula, such as `k` in `ns(x, knots = k)`, are named by `params = "k"`.
 #' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` versions and plots, from `ndraws =
-#'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"`, and `re_formula` is as
+#'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"` (of [cox()] the
+#'   hazard ratio and its logarithm), and `re_formula` is as
 #'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws` and `re_formula`, but they are
 #'   used. `vcov` is TRUE or FALSE. `hypotheses()` tests coefficients, with their Gaussian posterior, after
 #'   `options(marginaleffects_model_classes = "galvi")`; [hypothesis()] needs no option.
@@ -22,6 +23,9 @@
 #'   than fixed effects are averaged over the data.
 #' * **car**: `Anova()`, `linearHypothesis()`, `deltaMethod()` and `vif()`, from the posterior mean and covariance of
 #'   the fixed effects (Wald tests). For its diagnostic plots use [plot()][plot.galvi].
+#'   Where columns depend on others and have the default prior, as with empty cells of an interaction, tests are of what
+#'   the data determine, as for [lm()], and emmeans() has `nonEst` for means that they do not; typed priors determine
+#'   them.
 #' * **multcomp**: `glht()`, `mcp()`. **lmtest**: `coeftest()`, `coefci()`; `lrtest()` gives a warning, see
 #'   [logLik.galvi()].
 #'
@@ -104,15 +108,54 @@ Anova.galvi <- function(mod, ...) {
       "plot(which = \"relevance\") tells how much other terms matter."
     ))
   }
-  NextMethod()
+  estimable <- estimable_coefficients(mod)
+  if (is.null(estimable)) NextMethod() else car::Anova(estimable, ...)
 }
 
 #' @exportS3Method car::linearHypothesis
 linearHypothesis.galvi <- function(model, ...) {
   if (inherits(model, "galvi_wide")) return(car::linearHypothesis(long_view(model), ...))
   check_wald(model, "linearHypothesis")
-  NextMethod()
+  estimable <- estimable_coefficients(model)
+  if (is.null(estimable)) NextMethod() else car::linearHypothesis(estimable, ...)
 }
+
+#' A fit with one predictor whose coefficients are those of lm() where columns depend on others: NA for what this leaves
+#' out, and functions of the coefficients that the data determine for the rest
+#'
+#' @return An object for tests, NULL if the data determine all coefficients.
+#' @noRd
+estimable_coefficients <- function(fit) {
+  found <- undetermined_effects(fit)
+  if (is.null(found)) return(NULL)
+  mean <- stats::coef(fit)
+  # moves along the directions until the coefficients left out are zero
+  T <- diag(length(mean))
+  T[, found$aliased] <- T[, found$aliased] - found$directions
+  kept <- -found$aliased
+  V <- (T %*% vcov.galvi(fit) %*% t(T))[kept, kept, drop = FALSE]
+  mean[] <- replace(drop(T %*% mean), found$aliased, NA)
+  structure(list(fit = fit, mean = mean, V = V), class = "galvi_estimable")
+}
+
+#' @export
+coef.galvi_estimable <- function(object, ...) {
+  refuse_dots(list(...), coef.galvi_estimable, "coef()")
+  object$mean
+}
+#' @export
+vcov.galvi_estimable <- function(object, complete = TRUE, ...) {
+  refuse_dots(list(...), vcov.galvi_estimable, "vcov()")
+  object$V
+}
+#' @export
+terms.galvi_estimable <- function(x, ...) stats::terms(x$fit, ...)
+#' @export
+formula.galvi_estimable <- function(x, ...) stats::formula(x$fit, ...)
+#' @export
+model.matrix.galvi_estimable <- function(object, ...) stats::model.matrix(object$fit, ...)
+#' @export
+df.residual.galvi_estimable <- function(object, ...) stats::df.residual(object$fit, ...)
 
 #' @exportS3Method lmtest::coeftest
 coeftest.galvi <- function(x, ...) {

@@ -60,12 +60,17 @@
 #'   The parts of `tve()` that change in time are not included;
 #' * `"terms"`: the link by term;
 #' * `"survival"`, `"cumhaz"`, `"hazard"`: P(T > t), cumulative hazard and hazard at `times`, one column for each;
-#' * `"rmst"`: the restricted mean survival time, the area below the survival curve up to each of `times`.
+#' * `"rmst"`: the restricted mean survival time, the area below the survival curve up to each of `times`;
+#' * `"expected"`: the expected number of events of each row, its cumulative hazard over its own follow-up, for which
+#'   `newdata` needs the response.
 #'
-#' The last four are posterior means; `interval = "credible"` adds limits. They are computed from 2,000 joint draws of
+#' `"lp"` and `"risk"`, the words of `survival::predict.coxph()`, mean `"link"` and `"response"`; the link of `coxph()`
+#' is against the means of its stratum. Curves are posterior means; `interval = "credible"` adds limits. They are computed from 2,000 joint draws of
 #' the log hazards of all intervals, always the same, so that results can be reproduced. The hazard of the last
 #' interval goes on beyond the last time. With `breaks = "events"` the cumulative hazard is a step function, as
 #' Breslow's, and the hazard is the step divided by the time since the event before it (NA after the last event).
+#' In place of `survival::basehaz()` use `"cumhaz"` for a row with the covariates of interest, and in place of
+#' `survival::cox.zph()` a fit with `tve(x)`: the variance of its walk is near zero where hazards are proportional.
 #'
 #' The fit is one of counts in pieces of follow-up, of which its elements `nobs`, `data`, `model` and `posterior` are.
 #' `residuals(type = "martingale")` and `"deviance"` are those of `survival::residuals.coxph()`, with posterior mean

@@ -28,6 +28,13 @@ family_and_link <- function(family) {
   paste0(the_family(family), if (!identical(family$link, default)) sprintf(" with the %s link", family$link))
 }
 
+# Which families have no other noise than rescor()?
+is_pure_noise <- function(family) {
+  if (is_mixed(family)) return(vapply(family$parts, is_pure_noise, NA))
+  likelihood <- family_type(family)$links[family$link]
+  isTRUE(unname(fact("likelihood", likelihood, "conjugate")))
+}
+
 # Finite numbers in one column.
 check_numbers <- function(y, name, family) {
   if (is.factor(y) || is.character(y)) {
@@ -42,11 +49,11 @@ check_numbers <- function(y, name, family) {
   }
   if (NCOL(y) != 1L) {
     response_error(name, sprintf(
-      "must be one column for %s, not %d: for %s", the_family(family), NCOL(y), if (NCOL(y) == 2L) {
-        "counts of successes and failures give family = binomial(), for two responses write responses(Y) ~ x"
+      "must be one column for %s, not %d: for %s %s", the_family(family), NCOL(y), if (NCOL(y) == 2L) {
+        "counts of successes and failures give family = binomial(), for two responses write responses(Y) ~ x +"
       } else {
-        "counts of classes give family = categorical(), for several responses write responses(Y) ~ x"
-      }
+        "counts of classes give family = categorical(), for several responses write responses(Y) ~ x +"
+      }, if (is_pure_noise(family)) "rescor()" else "factors(1)"
     ))
   }
   y <- as.numeric(unname(y))  # the names of a million rows take longer to copy than the numbers

@@ -35,7 +35,8 @@ row_weights <- function(frame, expr) {
 
 check_standard_errors <- function(x, name) {
   if (!is.numeric(x)) stop_galvi("argument", sprintf("`se(%s)` must be numbers, not %s.", name, describe(x)))
-  bad <- which(!(is.finite(x) & x > 0))
+  # a missing one leaves its row out
+  bad <- which(!is.na(x) & !(is.finite(x) & x > 0))
   if (length(bad)) {
     stop_galvi("argument", sprintf("`se(%s)` must be positive, finite numbers; %s.", name, found_in_rows(x, bad)))
   }

@@ -44,7 +44,7 @@ dependent_columns <- function(view) {
   spec <- fixed_spec(view$design$specs)
   tied <- spec$coding$tied
   if (!any(tied)) return(NULL)
-  W <- printed_columns(spec, view$data)
+  W <- used_columns(view)
   prefix <- effect_prefix(view$parameter)
   if (ncol(W) > nrow(W)) {
     return(new_note("dependent", sprintf(paste(
@@ -53,9 +53,7 @@ dependent_columns <- function(view) {
       "such data need."
     ), ncol(W), nrow(W)), coefficient_rows(view, paste0(prefix, spec$columns))))
   }
-  # those that lm() leaves out
-  decomposed <- qr(W, tol = 1e-7)
-  aliased <- spec$columns[decomposed$pivot[-seq_len(decomposed$rank)]]
+  aliased <- spec$columns[dependence(W)$aliased]
   if (!length(aliased)) aliased <- spec$columns[tied]
   # columns of strata were not typed, and strata without events depend on others
   aliased <- intersect(aliased, spec$columns[shown_columns(spec)])
@@ -66,6 +64,63 @@ dependent_columns <- function(view) {
   ), quote_names(aliased), if (length(aliased) > 1L) "depend" else "depends",
   if (length(aliased) > 1L) "them" else "it", if (length(aliased) > 1L) "them" else "it"),
   coefficient_rows(view, paste0(prefix, spec$columns[tied])))
+}
+
+#' The columns of fixed effects as users see them, in rows that count, but for what thresholds take up
+#' @noRd
+used_columns <- function(view) {
+  spec <- fixed_spec(view$design$specs)
+  W <- printed_columns(spec, view$data)[view$model$weights > 0, , drop = FALSE]
+  if (!centres_thresholds(spec$coding)) return(W)
+  X <- W - rep(spec$coding$centre, each = nrow(W))
+  # a constant column leaves rounding
+  X[abs(X) <= 1e-12 * abs(W)] <- 0
+  X
+}
+
+#' Columns that depend on others, as lm() finds them
+#'
+#' @return list(aliased: those that lm() leaves out, directions: b with W b = 0, each with a one for its aliased column
+#'   and zeros for the others).
+#' @noRd
+dependence <- function(W) {
+  decomposed <- qr(W, tol = 1e-7)
+  kept <- seq_len(ncol(W)) <= decomposed$rank
+  aliased <- decomposed$pivot[!kept]
+  R <- qr.R(decomposed)[seq_len(decomposed$rank), , drop = FALSE]
+  directions <- matrix(0, ncol(W), length(aliased))
+  directions[cbind(aliased, seq_along(aliased))] <- 1
+  if (any(kept)) directions[decomposed$pivot[kept], ] <- -backsolve(R[, kept, drop = FALSE], R[, !kept, drop = FALSE])
+  list(aliased = aliased, directions = directions)
+}
+
+#' Directions of coefficients of which neither data nor typed priors say anything
+#'
+#' @param view A fit with one predictor.
+#' @return As dependence(), of the columns that are shown; NULL if there are none, or rows that the fit does not keep
+#'   might tell.
+#' @noRd
+undetermined_effects <- function(view) {
+  spec <- fixed_spec(view$design$specs)
+  if (!any(spec$coding$tied) || !has_rows(view)) return(NULL)
+  W <- used_columns(view)
+  # the intercept has its prior at the means of the columns, and is free to move with them
+  free <- which(open_columns(view) | spec$assign == 0L & identical(spec$coding$at, "means"))
+  # those that are not shown come first, and are left out for each other alone
+  shown <- shown_columns(spec)
+  free <- free[order(shown[free])]
+  found <- dependence(W[, free, drop = FALSE])
+  own <- shown[free[found$aliased]]
+  if (!any(own)) return(NULL)
+  directions <- matrix(0, ncol(W), sum(own))
+  directions[free, ] <- found$directions[, own]
+  list(aliased = match(free[found$aliased[own]], which(shown)), directions = directions[shown, , drop = FALSE])
+}
+
+#' Which columns have the default prior?
+#' @noRd
+open_columns <- function(view) {
+  Find(function(term) term$label == fixed_label, prior_terms(view$model))$factors[, 1L] == 0L
 }
 
 #' Names in the order of vcov(), for columns of every latent value
@@ -97,7 +152,7 @@ prior_weight <- function(fit) {
   K <- n_latents(fit)
   q <- length(spec$columns)
   coding <- or_else(spec$coding, as_they_are(q))
-  open <- term$factors[, 1L] == 0L
+  open <- open_columns(fit)
   sd <- rep(1, q)
   sd[!open] <- fit$posterior$hyper[term$factors[!open, 1L]]
   V <- if (is_coupled(fit)) {
@@ -556,8 +611,8 @@ limit_notes <- function(spec, fit) {
     at <- match(own$parameter[correlation], names) - 1L
     pair <- q * (at %/% nrow(pairs)) + pairs[at %% nrow(pairs) + 1L, , drop = FALSE]
     shown <- paste(sprintf(
-      "the correlation of `%s` and `%s` is estimated as %s", spec$columns[pair[, 1L]], spec$columns[pair[, 2L]],
-      ifelse(own$estimate[correlation] < 0, "-1", "1")
+      "the correlation of %s and %s is estimated as %s", quoted(spec$columns[pair[, 1L]]),
+      quoted(spec$columns[pair[, 2L]]), ifelse(own$estimate[correlation] < 0, "-1", "1")
     ), collapse = ", and ")
     notes <- c(notes, new_note("singular", sprintf(
       "%s: %s, a singular fit: the %s. %s give a prior, as in %s.", name, shown,

@@ -315,11 +315,16 @@ average_points <- function(points, f, log = FALSE) {
 # row_max() for many columns.
 row_top <- function(x) x[cbind(seq_len(nrow(x)), max.col(x, "first"))]
 
-# A user's density is integrated over the response of each row at each point: a few of them have to do, with the means
-# and variances that the coefficients have at all of them.
+# A user's density is integrated over the response of each row at each point: a few of them have to do.
 affordable_points <- function(fit, points) {
   if (!is_custom(fit$family)) return(points)
-  few <- thinned_points(points, min(max(50L, 1000L %/% max(nrow(points$offset), 1L)), 150L))
+  matched_points(points, min(max(50L, 1000L %/% max(nrow(points$offset), 1L)), 150L))
+}
+
+#' thinned_points() with the means and variances that the coefficients have at all of them
+#' @noRd
+matched_points <- function(points, count = 400L) {
+  few <- thinned_points(points, count)
   few$coefficients <- Map(function(x, all) {
     mean <- drop(points$weight %*% all)
     sd <- sqrt(pmax(drop(points$weight %*% all^2) - mean^2, 0))

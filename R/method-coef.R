@@ -116,7 +116,14 @@ group_effects <- function(fit) {
       prefix = effect_prefix(view$parameter))
   }), recursive = FALSE)
   names(out) <- make.unique(as.character(names(out)))
-  out
+  structure(out, class = c("galvi_ranef", "list"))
+}
+
+#' @export
+print.galvi_ranef <- function(x, digits = NULL, ...) {
+  refuse_print_dots(list(...), print.galvi_ranef)
+  print(unclass(x), digits = digits)
+  invisible(x)
 }
 
 # Numbers of levels, as lme4 has them: of each grouping once, whatever terms and predictors have it.

@@ -11,17 +11,23 @@ cox_types <- list(
   survival = list(interval = c("none", "credible"), curve = TRUE),
   cumhaz = list(interval = c("none", "credible"), curve = TRUE),
   hazard = list(interval = c("none", "credible"), curve = TRUE),
-  rmst = list(interval = c("none", "credible"), curve = TRUE)
+  rmst = list(interval = c("none", "credible"), curve = TRUE),
+  expected = list(interval = "none", curve = TRUE)
 )
+
+# The words of survival::predict.coxph().
+coxph_types <- c(lp = "link", risk = "response")
 
 #' @export
 predict.galvi_cox <- function(object, newdata, type = c("response", "link", "terms", "survival", "cumhaz", "hazard",
-                                "rmst"),
+                                "rmst", "expected"),
                               se.fit = FALSE, interval = c("none", "credible"), level = 0.95, covariance = FALSE,
                               na.action = stats::na.pass, times = NULL, re_formula = NULL, terms = NULL, exclude = NULL,
                               re.form = NULL, allow.new.levels = TRUE, ...) {
   refuse_dots(list(...), predict.galvi_cox, "predict() of cox()", foreign_prediction_words)
-  type <- first_choice(type, names(cox_types), "type")
+  type <- if (isTRUE(type %in% names(coxph_types))) coxph_types[[type]] else {
+    first_choice(type, names(cox_types), "type")
+  }
   entry <- cox_types[[type]]
   options <- list(
     se.fit = check_flag(se.fit, "se.fit"),
@@ -46,7 +52,11 @@ predict.galvi_cox <- function(object, newdata, type = c("response", "link", "ter
       ))
     }
     target <- known_levels(curve_target(object, newdata, re_formula, na.action))
-    parts <- list(fit = as_galvi_error(predict_cox_curves(object, target, type, options)))
+    parts <- list(fit = as_galvi_error(if (type == "expected") {
+      expected_events(object, target, follow_up(object, newdata, target$rows_of$omitted))
+    } else {
+      predict_cox_curves(object, target, type, options)
+    }))
     # a curve is of a row, the target of a row in each interval
     target[c("names", "omitted", "n")] <- target$rows_of[c("names", "omitted", "n")]
   } else {
@@ -66,6 +76,28 @@ predict.galvi_cox <- function(object, newdata, type = c("response", "link", "ter
 curve_target <- function(fit, newdata, re_formula, na.action) {
   target_at_intervals(counts_view(fit), newdata, seq_along(fit$design$intervals$labels),
     kept_effects(fit$design, re_formula), na.action)
+}
+
+#' Entries, ends and events of rows of the data, or of `newdata`, as cox_times() has them; NA where one is missing
+#' @param omitted Rows of `newdata` that are left out.
+#' @noRd
+follow_up <- function(fit, newdata, omitted) {
+  if (is.null(newdata)) return(fit$design$intervals$times)
+  newdata <- as.data.frame(as_new_data(newdata))
+  if (length(omitted)) newdata <- newdata[-omitted, , drop = FALSE]
+  response <- fit$formula[[2L]]
+  missing <- setdiff(intersect(all.vars(response), fit$design$columns), names(newdata))
+  if (length(missing)) {
+    stop_galvi("newdata", sprintf("type = \"expected\" is for the follow-up of each row: `newdata` needs %s.",
+      quote_names(missing)))
+  }
+  y <- eval(response, newdata, environment(fit$formula))
+  known <- which(!is.na(y))
+  times <- naming_rows(frame_labels(newdata[known, , drop = FALSE]), as_newdata_error(
+    cox_times(y[known], variable_name(response))
+  ))
+  at <- match(seq_along(y), known)
+  lapply(times[c("start", "stop", "event")], `[`, at)
 }
 
 #' Hazard ratios, their logarithms, or what each term adds to these

@@ -286,4 +286,11 @@ check_prediction_request <- function(type, entry, options) {
     allowed <- can(function(x) options$interval %in% x$interval)
     refuse(sprintf("`interval = \"%s\"`", options$interval), allowed)
   }
+  # brms gives quantiles of a new response where they are asked for
+  if (type != "quantile" && !identical(options$probs, eval(formals(predict.galvi)$probs))) {
+    stop_galvi("argument", sprintf(paste(
+      "`probs` goes with type = \"quantile\", the quantiles of a new response, not \"%s\"; `interval` and `level` have",
+      "limits of the other types."
+    ), type))
+  }
 }

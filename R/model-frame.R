@@ -18,7 +18,7 @@ frame_terms <- function(parsed) {
   structure(
     parsed$formula, variables = as.call(c(quote(list), variables, unlist(offsets, recursive = FALSE))),
     offset = if (length(at[[1L]])) at[[1L]], other_offsets = at[-1L],
-    all_levels = step_factors(parsed), may_miss = may_miss(parsed), response = 1L, .Environment = parsed$env,
+    all_levels = step_factors(parsed), memberships = memberships(parsed), response = 1L, .Environment = parsed$env,
     class = c("terms", "formula")
   )
 }
@@ -33,8 +33,22 @@ step_factors <- function(parsed) {
   setdiff(steps, c(input_names(specs[!walks]), fixed_names(parsed)))
 }
 
-# Groups of mm(), of which NA means none.
-may_miss <- function(parsed) input_names(Filter(function(spec) isTRUE(spec$members), all_specs(parsed)))
+# Groups of mm(weights = ), of which NA means none where the weight is zero: list(groups, weights), the frame's names.
+memberships <- function(parsed) {
+  weighted <- Filter(function(spec) isTRUE(spec$members) && !is.null(spec$weights), all_specs(parsed))
+  lapply(weighted, function(spec) list(groups = input_names(list(spec)), weights = variable_name(spec$weights)))
+}
+
+#' Missing weights where a group is missing that has one, which leave their rows out
+#' @noRd
+miss_with_groups <- function(frame) {
+  for (own in attr(attr(frame, "terms"), "memberships")) {
+    given <- frame[[own$weights]]
+    missing <- vapply(unclass(frame)[own$groups], function(x) is.na(as.character(x)), logical(nrow(frame)))
+    if (length(given) == length(missing)) frame[[own$weights]] <- replace(given, missing & given != 0, NA)
+  }
+  frame
+}
 
 #' What belongs to each predictor, of parsed formulas or of a fit's design; the first is the response's
 #' @noRd
@@ -82,11 +96,12 @@ model_frame <- function(terms, data, args, na.action) {
   )
   check_shapes(frame)
   check_magnitudes(frame)
-  # a missing one leaves no row out
   if (!is.null(errors)) check_standard_errors(frame[["(weights)"]], errors)
   check_known(frame, known)
+  frame <- miss_with_groups(frame)
   frame <- drop_unused_levels(handle_missing(frame, na.action, data), keep = attr(terms, "all_levels"))
-  frame <- name_na_levels(frame, setdiff(names(frame)[-1L], attr(terms, "may_miss")))
+  of_members <- unlist(lapply(attr(terms, "memberships"), `[[`, "groups"))
+  frame <- name_na_levels(frame, setdiff(names(frame)[-1L], of_members))
   if (!nrow(frame)) {
     stop_galvi("data", sprintf(
       "`data` has no rows left%s.",

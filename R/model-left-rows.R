@@ -178,7 +178,7 @@ known_for_rows <- function(args, n) {
   args
 }
 
-#' Checks the columns of a model frame that known_words name; a missing one leaves no row out
+#' Checks the columns of a model frame that known_words name; missing ones leave their rows out
 #' @param typed What was typed, by these words.
 #' @noRd
 check_known <- function(frame, typed) {
@@ -188,10 +188,8 @@ check_known <- function(frame, typed) {
     if (!is.numeric(x) || NCOL(x) != 1L) {
       stop_galvi("argument", sprintf("`%s` must be numbers, not %s.", name, describe(x)))
     }
-    must <- switch(word,
-      se = "finite and not negative", scale = "positive and finite", "infinite if there is none"
-    )
-    bad <- which(switch(word, se = !(is.finite(x) & x >= 0), scale = !(is.finite(x) & x > 0), is.na(x)))
+    must <- switch(word, se = "finite and not negative", scale = "positive and finite")
+    bad <- which(!is.na(x) & switch(word, se = !(is.finite(x) & x >= 0), scale = !(is.finite(x) & x > 0), FALSE))
     if (length(bad)) {
       stop_galvi("argument", sprintf("`%s` must be numbers, %s; %s.", name, must, found_in_rows(x, bad)))
     }

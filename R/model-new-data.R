@@ -312,7 +312,7 @@ new_frame <- function(terms, newdata, args, xlevels) {
   for (name in intersect(names(frame), attr(terms, "na_levels"))) {
     frame[[name]] <- na_named(frame[[name]])
   }
-  match_classes(frame, attr(terms, "dataClasses"), xlevels)
+  miss_with_groups(match_classes(frame, attr(terms, "dataClasses"), xlevels))
 }
 
 #' A model frame of n rows of which nothing is known

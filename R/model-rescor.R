@@ -4,13 +4,6 @@
 
 nugget <- 1e-7
 
-# Which families have no other noise than rescor()?
-is_pure_noise <- function(family) {
-  if (is_mixed(family)) return(vapply(family$parts, is_pure_noise, NA))
-  likelihood <- family_type(family)$links[family$link]
-  isTRUE(unname(fact("likelihood", likelihood, "conjugate")))
-}
-
 #' The design with the families and the spec of residuals as the core needs them
 #' @param design From design_of_wide(), of the long form. item: the column of each row.
 #' @noRd

@@ -46,7 +46,7 @@ read_mm <- function(call, env, refuse) {
   scale <- check_flag(check_evaluates(eval(or_else(own$scale, TRUE), env), "scale"), "scale")
   list(
     # a group may be missing where its weight is zero
-    inputs = lapply(own$groups, function(group) call("addNA", group)),
+    inputs = if (is.null(own$weights)) own$groups else lapply(own$groups, function(group) call("addNA", group)),
     group = sprintf("mm(%s)", paste(vapply(own$groups, deparse_one, ""), collapse = ", ")),
     known = read_known(own, env), members = TRUE, weights = own$weights, scale = scale, independent = own$independent
   )
@@ -64,7 +64,7 @@ row_groups <- function(spec, frame) {
 
 #' The weights of the groups of rows: n x m
 #' @noRd
-row_memberships <- function(spec, frame, groups) {
+row_memberships <- function(spec, frame) {
   m <- length(spec$inputs)
   n <- nrow(frame)
   if (!isTRUE(spec$members)) return(matrix(1, n, 1L))
@@ -89,11 +89,6 @@ row_memberships <- function(spec, frame, groups) {
       stop_galvi("data", sprintf("`weights` of mm() must not all be zero in a row (row %s).", row_label(bad[1L])))
     }
     weights <- weights / sums
-  }
-  bad <- which(rowSums(is.na(groups) & weights != 0) > 0)
-  if (length(bad)) {
-    stop_galvi("data", sprintf("`%s` has a missing group with a weight other than zero (row %s).", spec$group,
-      row_label(bad[1L])))
   }
   weights
 }
@@ -120,7 +115,7 @@ learn_row_groups <- function(spec, frame) {
 #' @noRd
 find_row_groups <- function(spec, frame) {
   groups <- row_groups(spec, frame)
-  weight <- row_memberships(spec, frame, groups)
+  weight <- row_memberships(spec, frame)
   for (m in seq_along(spec$inputs)) {
     if (!is.null(spec$known)) check_known_groups(spec, groups[, m], variable_name(spec$inputs[[m]]))
   }

@@ -79,7 +79,7 @@
 #' * `gr(g, by = f)`: standard deviations and correlations of their own for the groups of each level of the factor `f`.
 #' * `mm(g1, g2, weights = cbind(w1, w2), scale = TRUE)`: multi-membership. A row has the weighted sum of the effects of
 #'   several groups, which are levels of `g1`, `g2`, .. together. The weights are equal by default, and `scale = TRUE`
-#'   scales those of a row to sum one. A group may be NA where its weight is zero.
+#'   scales those of a row to sum one. A group may be NA where its weight is zero; elsewhere NA leaves the row out.
 #'
 #' `propto(0 + g | 1, A)` is glmmTMB's way to write `(1 | gr(g, cov = A))`, and `equalto(0 + obs | 1, V)` fixes the
 #' variance at 1, as in a meta-analysis with known covariances V of its estimates.

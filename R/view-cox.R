@@ -193,6 +193,22 @@ predict_cox_curves <- function(fit, target, what, options) {
   matrix(out, n, length(times), dimnames = list(NULL, names))
 }
 
+#' Posterior means of the cumulative hazard of each row between its entry and its end
+#' @param target From target_at_intervals(), at all of them. @param times From follow_up().
+#' @noRd
+expected_events <- function(fit, target, times) {
+  known <- fit$design$intervals
+  view <- counts_view(fit)
+  count <- length(known$labels)
+  hazard <- response_moment(view, latent_marginals(view, target), "mean")
+  stratum <- strata_of_target(view, target, count)
+  vapply(seq_len(target$rows_of$n), function(i) {
+    if (is.na(times$stop[i])) return(NA_real_)
+    own <- matrix(hazard[(i - 1L) * count + seq_len(count)], 1L)
+    diff(drop(cox_curve("cumhaz", own, known, stratum[i], c(times$start[i], times$stop[i]))))
+  }, 0)
+}
+
 #' The stratum of each row, by the node of its first interval
 #' @noRd
 strata_of_target <- function(fit, target, count) {

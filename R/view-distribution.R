@@ -181,7 +181,7 @@ point_response <- function(fit, points, what, of, size, probability) {
   if (what %in% c("mean", "mean_variance", "variance") && never_finite(fit, what)) return(rep(Inf, nrow(points$offset)))
   # distribution functions take a microsecond, and for many rows some hundred points are enough
   slow <- what %in% c("cdf", "upper") && nrow(points$offset) * length(points$weight) > rows_by_points
-  if (slow) points <- thinned_points(points)
+  if (slow) points <- matched_points(points)
   if (what %in% c("mean", "cdf", "upper")) return(average_states(points, of(what)))
   if (what == "quantile") {
     return(point_response_quantile(fit, points, of, if (is.null(probability)) 0.5 else probability))
@@ -274,8 +274,8 @@ mixture_response_quantile <- function(fit, states, of, p) {
 #' The same where the posterior is points, of which some hundred are enough beside the noise of a response
 #' @noRd
 point_response_quantile <- function(fit, points, of, p) {
-  points <- thinned_points(points)
   n <- nrow(points$offset)
+  points <- matched_points(points, min(max(100L, 400000L %/% n), 400L))
   p <- rep_len(p, n)
   near <- c(point_moments(points), list(weight = 1, hyper = drop(points$weight %*% points$hyper)))
   cdf <- function(x, at) {

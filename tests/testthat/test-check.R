@@ -21,6 +21,8 @@ method_examples <- function() {
     galvi_wide = factor_example(), galvi_loadings = structure(loadings(factor_example()), class = c("galvi_loadings", "loadings")),
     galvi_stages = galvi(Sat ~ cs(Infl), MASS::housing, sratio(), weights = Freq, hyper = "fixed"),
     VarCorr.galvi = VarCorr.galvi(galvi(Reaction ~ (1 | Subject), sleepstudy, hyper = "fixed")),
+    galvi_ranef = ranef(galvi(Reaction ~ (1 | Subject), sleepstudy, hyper = "fixed"), condVar = TRUE),
+    galvi_estimable = estimable_coefficients(suppressMessages(galvi(dist ~ speed + I(2 * speed), cars))),
     galvi_step = galvi_design(am ~ wt, mtcars, binomial()),
     galvi_conditional_effects = conditional_effects(fit), galvi_hypothesis = hypothesis(fit, "wt > 0"),
     galvi_methods = structure(data.frame(method = "newton"), class = c("galvi_methods", "data.frame")),

@@ -227,6 +227,26 @@ test_that("frailties are in predictions, or not", {
 
 # ---- rows of the data ----
 
+test_that("types of coxph() are understood, and expected events are over the follow-up of each row", {
+  fit <- galvi(Surv(time, status) ~ age + sex, lung, at_events(), prior = flat)
+  peer <- survival::coxph(Surv(time, status) ~ age + sex, lung, ties = "breslow")
+  expect_identical(predict(fit, type = "lp"), predict(fit, type = "link"))
+  expect_identical(predict(fit, lung[1:3, ], type = "risk", se.fit = TRUE), predict(fit, lung[1:3, ], se.fit = TRUE))
+  expect_equal(predict(fit, type = "lp"), predict(peer, type = "lp"), tolerance = 0.02, ignore_attr = TRUE)
+  expected <- predict(fit, type = "expected")
+  expect_equal(expected, (lung$status == 2) - residuals(fit), tolerance = 1e-6)
+  expect_equal(unname(expected), unname(predict(peer, type = "expected")), tolerance = 0.03)
+  new <- transform(lung[1:4, ], age = replace(age, 2, NA), time = replace(time, 3, NA))
+  expect_equal(predict(fit, new, type = "expected"), replace(expected[1:4], 2:3, NA))
+  expect_error(predict(fit, lung[c("age", "sex")], type = "expected"), "`time`, `status`",
+    class = "galvi_error_newdata")
+  expect_error(predict(fit, type = "expected", times = 10), "`times`", class = "galvi_error_argument")
+  expect_error(predict(fit, type = "expected", se.fit = TRUE), "se.fit", class = "galvi_error_argument")
+  # with late entry, strata and effects that change in time
+  late <- galvi(Surv(start, stop, event) ~ tve(age) + strata(surgery), heart, cox(6))
+  expect_equal(unname(predict(late, heart, type = "expected")), unname(heart$event - residuals(late)), tolerance = 1e-6)
+})
+
 test_that("residuals are those of coxph()", {
   fit <- galvi(Surv(time, status) ~ age + sex, lung, at_events(), prior = flat)
   peer <- survival::coxph(Surv(time, status) ~ age + sex, lung, ties = "breslow")

@@ -184,6 +184,11 @@ test_that("mm() adds weighted effects of all groups of a row", {
   expect_identical(nobs(some), 50L)
   M <- membership(ifelse(1:50 <= 5, 1, d$w1 / (d$w1 + d$w2)), ifelse(1:50 <= 5, 0, d$w2 / (d$w1 + d$w2)))
   expect_close(some$elbo, value(M), 1e-8)
+  # elsewhere one leaves its row out, as any missing value does
+  expect_close(held(y ~ x + (1 | mm(g1, g2)), alone)$elbo, held(y ~ x + (1 | mm(g1, g2)), alone[-(1:5), ])$elbo, tol$elbo)
+  gap <- transform(alone, g1 = replace(g1, 50, NA))
+  expect_identical(unclass(held(y ~ x + (1 | mm(g1, g2, weights = cbind(w1, w2))), gap)$na.action)[[1]], 50L)
+  expect_identical(is.na(unname(predict(some, gap))), seq_len(50) == 50)
   # effects of new and known groups, and of two memberships of one
   b <- ranef(half, condVar = TRUE)[[1]]
   expect_setequal(rownames(b), groups)
@@ -200,7 +205,6 @@ test_that("mm() adds weighted effects of all groups of a row", {
   }
   refused(y ~ (1 | mm(g1)), "two groupings", "formula")
   refused(y ~ (1 | mm(g1, g2, weights = w1)), "must be 2 columns", "data")
-  refused(y ~ (1 | mm(g1, g2)), "missing group with a weight", "data", alone)
   refused(y ~ (1 | mm(g1, g2, weights = cbind(w1, -w2))), "not negative", "data")
 })
 

@@ -226,12 +226,12 @@ test_that("each word says which numbers it takes", {
   types <- c("factor", "text", "logical", "date", "list")
   # formula, family, variable, and by mistake: what is said, or "" where it is none (NA leaves out the row)
   table <- list(
-    list(y | se(s) ~ x, gaussian(), "s", c(negative = "-1", zero = "has 0", infinite = "Inf", missing = "NA",
-      not_a_number = "NaN", fraction = ""), "^`se\\(s\\)` must"),
-    list(y | se(s) ~ x, student(), "s", c(negative = "-1", zero = "has 0", infinite = "Inf", missing = "NA",
-      not_a_number = "NaN", fraction = ""), "^`se\\(s\\)` must"),
-    list(y | se(s, sigma = TRUE) ~ x, gaussian(), "s", c(negative = "-1", zero = "", infinite = "Inf", missing = "NA",
-      not_a_number = "NaN", fraction = ""), "^`se\\(s, sigma = TRUE\\)` must"),
+    list(y | se(s) ~ x, gaussian(), "s", c(negative = "-1", zero = "has 0", infinite = "Inf", missing = "",
+      not_a_number = "", fraction = ""), "^`se\\(s\\)` must"),
+    list(y | se(s) ~ x, student(), "s", c(negative = "-1", zero = "has 0", infinite = "Inf", missing = "",
+      not_a_number = "", fraction = ""), "^`se\\(s\\)` must"),
+    list(y | se(s, sigma = TRUE) ~ x, gaussian(), "s", c(negative = "-1", zero = "", infinite = "Inf", missing = "",
+      not_a_number = "", fraction = ""), "^`se\\(s, sigma = TRUE\\)` must"),
     list(successes | trials(n) ~ x, binomial(), "n", c(negative = "-1", zero = "1 of 0", infinite = "Inf", missing = "",
       not_a_number = "", fraction = "2.5"), "^`(successes \\| )?trials\\(n\\)`:? .*(must be|must have)"),
     list(count | rate(t) ~ x, poisson(), "t", c(negative = "-1", zero = "has 0", infinite = "Inf", missing = "",
@@ -239,9 +239,9 @@ test_that("each word says which numbers it takes", {
     list(y | weights(w) ~ x, gaussian(), "w", c(negative = "-1", zero = "", infinite = "Inf", missing = "",
       not_a_number = "", fraction = ""), "^`weights(\\(w\\))?` must"),
     list(y | trunc(lb = low) ~ x, gaussian(), "low", c(negative = "", zero = "outside", infinite = "Inf",
-      missing = "NA", not_a_number = "NaN", fraction = "outside"), "trunc\\(lb = low\\)` must|must lie within|lb below ub"),
-    list(y | trunc(ub = high) ~ x, gaussian(), "high", c(negative = "outside", zero = "", infinite = "", missing = "NA",
-      not_a_number = "NaN", fraction = ""), "trunc\\(ub = high\\)` must|must lie within|lb below ub"),
+      missing = "", not_a_number = "", fraction = "outside"), "trunc\\(lb = low\\)` must|must lie within|lb below ub"),
+    list(y | trunc(ub = high) ~ x, gaussian(), "high", c(negative = "outside", zero = "", infinite = "", missing = "",
+      not_a_number = "", fraction = ""), "trunc\\(ub = high\\)` must|must lie within|lb below ub"),
     list(time | cens(state, end) ~ x, weibull(), "end", c(negative = "to -1", zero = "to 0", infinite = "",
       missing = "row 3", not_a_number = "row 3", fraction = ""), "^`cens\\(state, end\\)`")
   )
@@ -362,12 +362,12 @@ test_that("errors name the word, the argument and the row", {
   fails <- function(formula, class, pattern, family = gaussian(), data = d, ...) {
     expect_error(galvi(formula, data, family, ...), pattern, class = paste0("galvi_error_", class))
   }
-  for (bad in list(0, -1, NA, Inf)) {
+  for (bad in list(0, -1, Inf)) {
     wrong <- replace(d$s, 3L, bad)
     fails(y | se(s) ~ x, "argument", "`se\\(s\\)` must be positive.*row 3", data = transform(d, s = wrong))
   }
   fails(y | se("s") ~ x, "formula", "not `se\\(\"s\"\\)`")
-  for (bad in list(-1, NA, Inf)) {
+  for (bad in list(-1, Inf)) {
     fails(y | se(s, sigma = TRUE) ~ x, "argument", "`se\\(s, sigma = TRUE\\)` must be.*not negative; row 3",
       data = transform(d, s = replace(s, 3L, bad)))
   }
@@ -397,4 +397,23 @@ test_that("words of brms are also resp_trials() and its like", {
   expect_equal(coef(galvi(y | resp_weights(w) ~ x, d)), coef(galvi(y | weights(w) ~ x, d)))
   expect_equal(coef(galvi(y | resp_trunc(lb = 0) ~ x, d)), coef(galvi(y | trunc(lb = 0) ~ x, d)))
   expect_error(galvi(y | resp_rubbish(w) ~ x, d), "resp_rubbish", class = "galvi_error_formula")
+})
+
+test_that("rows in which a word has a missing value are left out", {
+  d <- data.frame(x = c(1, 3, 2, 5, 4, 2), y = c(1, 2, 3, 2, 1, 2), s = c(0.1, 0.2, NA, 0.1, 0.1, 0.3), n = 5)
+  d$n[3] <- NA
+  words <- list(
+    y | se(s) ~ x, y | se(s, sigma = TRUE) ~ x, y | trunc(lb = s - 1) ~ x, y | trunc(ub = n) ~ x, y | weights(s) ~ x,
+    y | trials(n) ~ x, y | rate(s) ~ x
+  )
+  families <- list("gaussian", "gaussian", "gaussian", "gaussian", "gaussian", "binomial", "poisson")
+  for (k in seq_along(words)) {
+    fit <- suppressMessages(galvi(words[[k]], d, families[[k]], hyper = "fixed"))
+    expect_identical(unclass(fit$na.action)[[1]], 3L)
+    expect_equal(fit$elbo, suppressMessages(galvi(words[[k]], d[-3, ], families[[k]], hyper = "fixed"))$elbo)
+  }
+  expect_error(galvi(y | se(s) ~ x, d, na.action = na.fail), "Missing values", class = "galvi_error_data")
+  fit <- suppressMessages(galvi(y | se(s, sigma = TRUE) ~ x, d, hyper = "fixed"))
+  expect_identical(is.na(unname(predict(fit, d, interval = "prediction")[, "lwr"])), seq_len(6) == 3)
+  expect_error(galvi(y | se(s) ~ x, transform(d, s = replace(s, 4, -1))), "row 4 has -1", class = "galvi_error_argument")
 })

@@ -124,3 +124,26 @@ test_that("predictions at rows with missing values are NA, as of lm()", {
   expect_identical(is.na(ours$estimate), c(FALSE, TRUE, FALSE, FALSE))
   expect_near_draws(ours[-2, ], at(twin$theirs)[-2, ])
 })
+
+test_that("predictions of cox() are hazard ratios, and comparisons those of its coefficients", {
+  skip_if_not_installed("survival")
+  skip_without_marginaleffects()
+  local_null_operator()
+  set.seed(1)
+  lung <- transform(survival::lung, sex = factor(sex))
+  fit <- galvi(survival::Surv(time, status) ~ age + sex, lung, cox())
+  rows <- transform(lung[1:3, ], age = replace(age, 3, NA))
+  links <- predict(fit, rows, type = "link", se.fit = TRUE)
+  found <- marginaleffects::predictions(fit, newdata = rows, type = "link")
+  expect_identical(is.na(found$estimate), c(FALSE, FALSE, TRUE))
+  expect_near_draws(found[1:2, ], data.frame(
+    estimate = links$fit[1:2], std.error = links$se.fit[1:2], conf.low = 0, conf.high = 2 * 1.96 * links$se.fit[1:2]
+  ))
+  ratios <- marginaleffects::predictions(fit, newdata = rows)
+  expect_equal(ratios$estimate[1:2], unname(predict(fit, rows)[1:2]), tolerance = 0.02)
+  changed <- marginaleffects::comparisons(fit, newdata = lung[1:3, ], variables = "sex", type = "link")
+  se <- sqrt(vcov(fit)["sex2", "sex2"])
+  expect_near_draws(changed, data.frame(
+    estimate = coef(fit)[["sex2"]], std.error = se, conf.low = 0, conf.high = rep(2 * 1.96 * se, 3)
+  ))
+})

@@ -312,3 +312,14 @@ test_that("singular fits of another predictor are said with its name, and the pr
   fit <- suppressWarnings(update(fit, prior = prior))
   expect_length(notes_of(fit, "singular"), 0L)
 })
+
+test_that("names that have backticks of their own have no others in notes", {
+  d <- data.frame(y = sin(1:12), z = c(1:6, 6:1), g = gl(3, 4), check.names = FALSE)
+  d[["my x"]] <- 2 * d$z
+  tied <- suppressMessages(galvi(y ~ z + `my x`, d))
+  expect_match(tied$notes[[1]]$text, "^`my x` depends")
+  slopes <- suppressMessages(galvi(y ~ (1 + `my x` | g), d))
+  text <- vapply(slopes$notes, `[[`, "", "text")
+  expect_match(text, "of `my x`|and `my x`", all = FALSE)
+  expect_false(any(grepl("``", text, fixed = TRUE)))
+})

@@ -31,6 +31,60 @@ test_that("car::Anova() tests the terms that it names", {
   expect_error(car::linearHypothesis(family_fit("categorical"), diag(6)[1, ]), class = "galvi_error_argument")
 })
 
+test_that("tests and means of terms with empty cells are of what the data determine", {
+  skip_if_not_installed("car")
+  skip_if_not_installed("emmeans")
+  # the cells 2:3 and 3:1 are empty, and xx repeats x
+  d <- expand.grid(a = gl(3, 1), b = gl(3, 1), x = 1:4)
+  d <- d[!paste(d$a, d$b) %in% c("2 3", "3 1"), ]
+  d$y <- sin(seq_len(nrow(d))) + d$x / 4
+  d$xx <- 2 * d$x + 1
+  formula <- y ~ a * b + x + xx
+  theirs <- lm(formula, d)
+  noise <- galvi_family("gaussian", variance = fixed(sigma(theirs)^2))
+  ours <- suppressMessages(galvi(formula, d, noise))
+  tested <- car::Anova(ours)
+  expect_identical(tested["a:b", "Df"], 2)
+  table <- anova(update(theirs, . ~ . - a:b), theirs)
+  expect_equal(tested["a:b", "Chisq"], table[2, "Sum of Sq"] / sigma(theirs)^2, tolerance = 0.01)
+  expect_error(car::linearHypothesis(ours, "a2:b2 = 0"), "aliased")
+  expect_equal(car::linearHypothesis(ours, "x = 0", singular.ok = TRUE)$Chisq[2],
+    summary(theirs)$coefficients["x", "t value"]^2, tolerance = 0.01)
+  for (formula in list(~ a * b, ~ x)) {
+    found <- as.data.frame(emmeans::emmeans(ours, formula, at = list(xx = 5)))
+    expected <- as.data.frame(emmeans::emmeans(theirs, formula, at = list(xx = 5)))
+    expect_identical(is.na(found$emmean), is.na(expected$emmean))
+    expect_equal(found$emmean, expected$emmean, tolerance = 0.01)
+    expect_equal(found$SE, expected$SE, tolerance = 0.01)
+  }
+  expect_identical(emmeans::joint_tests(ours)$df1, emmeans::joint_tests(theirs)$df1)
+  # priors that are typed say what the data do not
+  typed <- galvi(formula(theirs), d, noise, prior = list(default = normal(0, 1)))
+  expect_identical(car::Anova(typed)["a:b", "Df"], 4)
+  expect_false(anyNA(as.data.frame(emmeans::emmeans(typed, ~ a * b))$emmean))
+})
+
+test_that("constants are determined beside no intercept that may take them up", {
+  skip_if_not_installed("emmeans")
+  d <- data.frame(a = gl(2, 20), b = factor(rep(c(1, 2, 1), c(10, 10, 20))), one = 1, t = 1:40)
+  d$y <- ordered((d$t * 7) %% 3)
+  nonest <- function(fit, ...) is.na(as.data.frame(emmeans::emmeans(fit, ...))$emmean)
+  cells <- c(FALSE, FALSE, FALSE, TRUE)
+  thresholds <- suppressMessages(galvi(y ~ a * b + one, d, cumulative()))
+  expect_identical(nonest(thresholds, ~ a * b), cells)
+  expect_match(vapply(thresholds$notes, `[[`, "", "text"), "`one`, `a2:b2`", all = FALSE)
+  expect_identical(nonest(thresholds, ~ one, at = list(one = 2, a = "1", b = "1")), TRUE)
+  scale <- suppressMessages(galvi(list(t ~ one, sigma ~ a * b), d))
+  expect_identical(nonest(scale, ~ a * b, dpar = "sigma"), cells)
+  expect_identical(nonest(scale, ~ one, at = list(one = 1:2)), c(FALSE, TRUE))
+  # the intercept is known by its own prior, and so is what adds to it
+  typed <- suppressMessages(galvi(t ~ one, d, prior = list(intercept = normal(0, 1))))
+  expect_identical(nonest(typed, ~ one, at = list(one = 1:2)), c(FALSE, FALSE))
+  skip_if_not_installed("survival")
+  hazard <- suppressMessages(galvi(survival::Surv(t) ~ a * b, d, cox()))
+  expect_identical(nonest(hazard, ~ a * b), cells)
+})
+
 test_that("lmtest::lrtest() warns and names loo()", {
   skip_if_not_installed("lmtest")
   one <- galvi(am ~ wt, mtcars, binomial(), hyper = "fixed")

@@ -136,3 +136,12 @@ test_that("a mixture of monotone functions has its distribution function and qua
   expect_identical(mixture_quantiles(half, 0.2), -Inf)
   expect_equal(mixture_quantiles(half, 0.9), stats::qnorm(0.9), tolerance = 1e-8)
 })
+
+test_that("probabilities without quantiles are refused, not ignored", {
+  fit <- galvi(dist ~ speed, cars)
+  for (type in c("response", "link", "survival")) {
+    expect_error(predict(fit, cars[1:2, ], type = type, probs = c(0.1, 0.9), times = if (type == "survival") 10),
+      "type = \"quantile\"", class = "galvi_error_argument")
+  }
+  expect_identical(dim(predict(fit, cars[1:2, ], type = "quantile", probs = c(0.1, 0.9))), c(2L, 2L))
+})

@@ -22,6 +22,33 @@ test_that("every generic that is refused says what to use", {
     refused(sandwich::vcovHC(fit), "sigma ~ x")
     expect_no_error(galvi(list(y ~ x, sigma ~ x), d))
   }
+  for (ask in c("dfbeta", "dfbetas")) refused(getExportedValue("stats", ask)(fit), "cooks.distance(fit)")
+  if (requireNamespace("car", quietly = TRUE)) {
+    of_car <- list(
+      "partial residuals" = c("crPlots", "avPlots", "ceresPlots", "residualPlots"),
+      "cooks.distance(fit)" = c("influencePlot", "infIndexPlot", "dfbetaPlots", "dfbetasPlots"),
+      "residuals(fit, \"quantile\")" = "outlierTest", "sigma ~ x" = "ncvTest",
+      "acf(residuals(fit))" = "durbinWatsonTest", "as.matrix(fit)" = "Boot", "plot(fit, \"residuals\")" = "spreadLevelPlot"
+    )
+    for (text in names(of_car)) for (ask in of_car[[text]]) refused(getExportedValue("car", ask)(fit), text)
+    expect_length(stats::acf(residuals(fit), plot = FALSE)$lag, 17)
+    expect_s3_class(anova(galvi(y ~ x, d), galvi(list(y ~ x, sigma ~ x), d)), "data.frame")
+  }
+  if (requireNamespace("lattice", quietly = TRUE)) {
+    for (ask in c("dotplot", "qqmath")) {
+      refused(getExportedValue("lattice", ask)(ranef(fit, condVar = TRUE)), "use plot(fit)")
+    }
+  }
+  if (requireNamespace("datawizard", quietly = TRUE)) refused(datawizard::standardize(fit), "method = \"posthoc\"")
+  if (requireNamespace("effectsize", quietly = TRUE)) {
+    refused(effectsize::standardize_parameters(fit), "method = \"posthoc\"")
+    scaled <- effectsize::standardize_parameters(fit, method = "posthoc")
+    expect_equal(scaled$Std_Coefficient[2], coef(fit)[["x"]] * sd(d$x) / sd(d$y), tolerance = 1e-6)
+  }
+  if (requireNamespace("bridgesampling", quietly = TRUE)) {
+    refused(bridgesampling::bayes_factor(fit, fit), "exp(evidence_diff)")
+    refused(bridgesampling::bridge_sampler(fit), "anova(fit1, fit2)")
+  }
   for (view in list(confint, hatvalues, cooks.distance, coef, vcov)) expect_no_error(view(fit))
   expect_no_error(suppressWarnings(kfold(fit, group = "g", hyper = "fixed")))
   expect_identical(qr(stats::model.matrix(fit))$rank, 2L)

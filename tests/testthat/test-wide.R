@@ -111,3 +111,14 @@ test_that("a source of wide rows gives the fit of its data frame; clusters and a
   many$unit <- seq_len(nrow(many))
   expect_error(galvi(y ~ 0 + rr(item | unit, 1), row_source(many)), "into a data frame", class = "galvi_error_data")
 })
+
+test_that("what is said of several columns is a formula that fits", {
+  d <- data.frame(x = 1:12)
+  d$Y <- cbind(a = sin(1:12), b = cos(3 * (1:12)), c = sin(5 * (1:12)))
+  expect_error(galvi(Y ~ x, d), "responses(Y) ~ x + rescor()", fixed = TRUE, class = "galvi_error_response")
+  expect_s3_class(suppressMessages(galvi(responses(Y) ~ x + rescor(), d)), "galvi")
+  d$Y <- round(exp(d$Y))
+  expect_error(galvi(Y ~ x, d, poisson()), "responses(Y) ~ x + factors(1)", fixed = TRUE,
+    class = "galvi_error_response")
+  expect_s3_class(suppressMessages(galvi(responses(Y) ~ x + factors(1), d, poisson())), "galvi")
+})
