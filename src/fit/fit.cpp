@@ -259,7 +259,7 @@ States takes_states(const LatentGaussianModel& model, Joint joint, Index paramet
   constexpr Index most_rows = 20000, most_full = 500, most_coefficients = 300;
   // a composite design of more than eight dimensions has 150 points or more, each with a state
   constexpr Index few_rows = 1000;
-  const Index most_parameters = model.rows() <= few_rows && joint != Joint::ordered ? 12 : 8;
+  const Index most_parameters = joint == Joint::ordered ? 6 : model.rows() <= few_rows ? 12 : 8;
   if (parameters == 0 || parameters > most_parameters || !model.has_all_rows() ||
       model.rows() > (model.full() ? most_full : most_rows))
     return States::no;

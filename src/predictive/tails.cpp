@@ -185,7 +185,7 @@ MeanSlope mean_slope(const Likelihood& likelihood, const Datum& datum, double et
 
 // Across a Gaussian that is narrow beside what the response tells about eta, the distribution function is nearly a
 // polynomial of eta: for a convolution of Gaussians with this ratio of sds nine nodes err by 5e-14. Not in the tails,
-// which need their digits, and not where the mean says nothing about eta.
+// which need their digits, and not where the mean does not depend on eta.
 std::optional<Tails> tails_by_few_nodes(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
   constexpr double widest = 0.25, ratio = 0.3, tail = 1e-3;
   if (likelihood.classes() > 0 || !(sd <= widest)) return std::nullopt;
