@@ -65,11 +65,21 @@ class LogScale : public Base {
     return Tails{conditional_cdf(datum, &mean), std::exp(this->log_density(above(datum), &mean))};
   }
 
+  // Of a known eta; others are searched for.
+  std::optional<double> predictive_quantile(const Datum& row, double mean, double variance,
+                                            double probability) const override {
+    const std::optional<double> own = log_quantile(probability);
+    if (!own || variance > 0.0 || row.truncated()) return std::nullopt;
+    return std::exp(log_unit() + power() * mean + *own);
+  }
+
  protected:
   /// A time that is known to lie between the ends of its row.
   static Datum within(const Datum& row) { return {std::max(row.entry, 0.0), row.size, row.exit}; }
   /// log E T^p, p = 1 or 2: infinite where there is none.
   virtual double log_moment(int p) const = 0;
+  /// log of the p-quantile of T, where it has a formula.
+  virtual std::optional<double> log_quantile(double /*probability*/) const { return std::nullopt; }
   virtual double power() const { return 1.0; }
   virtual double log_unit() const { return 0.0; }
 

@@ -117,6 +117,9 @@ class Loglogistic final : public LogScale<Composed> {
     const double angle = pi * power / shape_;
     return std::log(angle / std::sin(angle));
   }
+  std::optional<double> log_quantile(double probability) const override {
+    return (std::log(probability) - std::log1p(-probability)) / shape_;
+  }
 
  private:
   /// body(time, weight, sign) of every part weight f(-sign x(time)).

@@ -207,6 +207,9 @@ class Weibull final : public LogScale<Composed> {
 
  protected:
   double log_moment(int p) const override { return log_gamma(1.0 + p / shape_); }
+  std::optional<double> log_quantile(double probability) const override {
+    return std::log(-std::log1p(-probability)) / shape_;
+  }
   double power() const override { return hazards_ ? -1.0 / shape_ : 1.0; }
   double log_unit() const override { return log_unit_; }
 
