@@ -260,6 +260,12 @@ const CustomSeveral* custom_several(const Likelihood& likelihood) {
   return form ? form->custom_several() : nullptr;
 }
 
+/// Is nothing left to be averaged over, of a likelihood whose moments are not integrals themselves?
+bool is_known(const Likelihood& likelihood, const double* variance) {
+  return !likelihood.custom() && !custom_several(likelihood) &&
+         std::all_of(variance, variance + likelihood.latents(), [](double v) { return v == 0.0; });
+}
+
 const PredictedParameter* predicted_parameter(const Likelihood& likelihood) {
   const Distributional* form = likelihood.distributional();
   return form ? form->predicted_parameter() : nullptr;
