@@ -286,7 +286,7 @@ shape_start <- function(y, weights) {
 # Half of the variance of log y is attributed to sigma Z, or to a logistic or Gumbel variable divided by the shape.
 log_spread_start <- function(y, weights) {
   sigma <- sqrt(response_variance(log(y), weights) / 2)
-  list(start = clamp(sigma, 1e-2, 10), lower = min(1e-4, 1e-5 * sigma), upper = 1e2)
+  list(start = clamp(sigma, 1e-2, 10), lower = clamp(1e-5 * sigma, 1e-6, 1e-4), upper = 1e2)
 }
 
 # Half of -2 log R, R the mean resultant length, is attributed to the noise: its own is sqrt(R), and the concentration
@@ -309,24 +309,26 @@ size_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
   excess <- (response_variance(y, weights) - mean) / 2
   size <- if (excess > 0) mean^2 / excess else Inf
-  list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = 1e5 * max(1, mean))
+  list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = max(1e5, mean))
 }
 
 # var(y) = mean (1 + phi); for underdispersed counts phi would be 0.
 multiple_start <- function(y, weights) {
-  mean <- weighted_mean(y, weights)
-  excess <- (response_variance(y, weights) / mean - 1) / 2
-  list(start = if (is.finite(excess)) clamp(excess, 0.01, 100) else 1, lower = 1e-5, upper = 1e5 * max(1, mean))
+  excess <- (response_variance(y, weights) / weighted_mean(y, weights) - 1) / 2
+  known <- is.finite(excess)
+  list(start = if (known) clamp(excess, 0.01, 100) else 1, lower = 1e-5, upper = max(1e5, if (known) 20 * excess))
 }
 
 # var(y) is approximately mean / nu for large means; for overdispersed small counts nu may be near 0.
 nu_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
   variance <- response_variance(y, weights)
+  # small counts that hardly vary are what a sharper and sharper distribution has
+  many <- 30
   start <- 2 * mean / (mean + variance)
   list(
     start = if (is.finite(start)) clamp(start, 0.1, 2) else 1, lower = 1e-3,
-    upper = if (variance > 0) max(20, 10 * mean / variance) else 20
+    upper = if (mean > many) clamp(2 * mean / variance, 20, 1e3) else 20
   )
 }
 

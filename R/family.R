@@ -126,7 +126,7 @@
 #' With `thresholds = fixed(...)` the model has an intercept. Thresholds are named by the levels they separate, such as
 #' `cumulative.low|medium`. Only those of `cumulative` are in order. Posterior standard deviations of the coefficients
 #' include the uncertainty of the thresholds (see [coef()][coef.galvi]), except with [gp()] terms or fields where thresholds
-#' and other hyperparameters are more than eight or a full process has more than 500 rows.
+#' and other hyperparameters are more than eight (twelve with up to 1,000 rows) or a full process has more than 500 rows.
 #' Where it is one of both together, `summary()` has the posterior mean, standard deviation and interval of thresholds.
 #'
 #' Learned thresholds are those where all predictors are zero, and so is the mean of eta there, as in `clm()` and

@@ -18,7 +18,6 @@ namespace {
 
 bool has_converged(const Fit& fit) { return fit.inference.converged && fit.hyper_converged; }
 
-
 /// Moves the table and the plan's start to where the search begins, by parts of the rows.
 void pilot(LatentGaussianModel& model, HyperTable& table, Plan& plan) {
   LatentGaussianModel& smallest = *plan.pilots.front();
@@ -30,7 +29,8 @@ void pilot(LatentGaussianModel& model, HyperTable& table, Plan& plan) {
         plan.hyper.hessian = learn_from_part(*part, plan.method, plan.inference, table);
         // what is known of hyperparameters grows with the rows
         if (plan.hyper.hessian)
-          *plan.hyper.hessian *= static_cast<double>(model.observations()) / static_cast<double>(part->observations());
+          *plan.hyper.hessian *=
+              static_cast<double>(model.observations()) / static_cast<double>(part->observations());
       }
     model.update(table.values());
   }
@@ -90,8 +90,8 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
 }
 
 /// Model and table return to the best of the searches, or to where these were stopped.
-void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const Stop& stop, int which, int last,
-            Fit& best, Trace& trace) {
+void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const Stop& stop, int which,
+            int last, Fit& best, Trace& trace) {
   if (stop.reason == Stop::rows) {
     best = fit_of_rows_so_far(model, table);
   } else if (stop.reason == Stop::time) {
@@ -107,21 +107,24 @@ void settle(LatentGaussianModel& model, HyperTable& table, const Plan& plan, con
 
 /// A state at other hyperparameters, from the sites of the mode; empty where there is no posterior. `evidence` may be null.
 std::optional<WeightedState> state_at(LatentGaussianModel& model, HyperTable& table, const Plan& plan,
-                                      const Vector& x, const Start& mode, const EvidenceAboveBound* evidence) {
+                                      const Vector& x, const Start& mode,
+                                      const EvidenceAboveBound* evidence) {
   table.set_unconstrained(x);
   Trace aside(model.context());
   aside.stage(Stage::silent);
   try {
     model.update(table.values());
     const auto from = [&](const std::optional<Start>& start) {
-      return fit_hyper(model, choose(plan.method, model), table, false, start, plan.inference, plan.hyper, aside);
+      return fit_hyper(model, choose(plan.method, model), table, false, start, plan.inference, plan.hyper,
+                       aside);
     };
     WeightedState out{0, from(mode), {}};
     // the mode's posterior may be as far away as any, at another shape of survival times for example
     if (!has_converged(out.fit)) out.fit = from(std::nullopt);
     if (!std::isfinite(out.fit.inference.posterior->elbo) || !out.fit.inference.message.empty())
       return std::nullopt;
-    if (evidence) out.above = (*evidence)(model, out.fit.inference.posterior);  // of what state_of() may overwrite
+    if (evidence)
+      out.above = (*evidence)(model, out.fit.inference.posterior);  // of what state_of() may overwrite
     out.state = state_of(model, out.fit.inference.posterior, plan.keep_factor);
     out.fit.inference.posterior.drop_expectations();  // not kept
     return out;
@@ -143,8 +146,8 @@ using MeansOf = std::function<Vector(const Posterior& q)>;
 
 /// From the result of the search. proper: with weak priors where the search had none. `means` may be empty. Table and model
 /// end at the mode.
-Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const FitResult& found, bool proper,
-             const MeansOf& means) {
+Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, const FitResult& found,
+             bool proper, const MeansOf& means) {
   Mode out{found.fit, found.state, {}, {}};
   Trace aside(model.context());
   aside.stage(Stage::silent);
@@ -179,10 +182,11 @@ Mode mode_of(LatentGaussianModel& model, HyperTable& table, const Plan& plan, co
   };
   const std::vector<bool> at_bound = table.at_bound();
   const Curvature curvature =
-      curvature_at(model, *plan.algorithm, table, plan.curvature, out.fit.inference.posterior.start(), plan.inference,
-                   means ? visit : SideVisit());
+      curvature_at(model, *plan.algorithm, table, plan.curvature, out.fit.inference.posterior.start(),
+                   plan.inference, means ? visit : SideVisit());
   out.posterior = normal_posterior(curvature, at_bound);
-  if (!means || !out.posterior || up.empty() || up.size() != curvature.which.size() || down.size() != up.size())
+  if (!means || !out.posterior || up.empty() || up.size() != curvature.which.size() ||
+      down.size() != up.size())
     return out;
   out.slope.resize(up.front().size(), out.posterior->size());
   Index column = 0;
@@ -209,7 +213,8 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   int fits = 0;
   model.update(values);
   // an algorithm with a gradient of its own has an evidence of its own
-  const EvidenceAboveBound evidence = plan.algorithm->gradient ? EvidenceAboveBound() : EvidenceAboveBound(model, q);
+  const EvidenceAboveBound evidence =
+      plan.algorithm->gradient ? EvidenceAboveBound() : EvidenceAboveBound(model, q);
   const double at_mode = evidence(model, q);
   const Fall fall = [&](const Vector& z, bool point) -> std::optional<double> {
     if (point && z.isZero(0)) {
@@ -241,7 +246,8 @@ bool integrate(LatentGaussianModel& model, HyperTable& table, Plan plan, const M
   if (posterior.log_density.maxCoeff() > mode.fit.objective + most_above) return false;
   for (std::size_t i = 0; i < states.size(); ++i) {
     states[i].weight = posterior.weight[i];
-    posterior.log_evidence -= states[i].weight * (states[i].above - at_mode);  // the bound of the mixture with these weights
+    posterior.log_evidence -=
+        states[i].weight * (states[i].above - at_mode);  // the bound of the mixture with these weights
     out.converged = out.converged && has_converged(states[i].fit);
   }
   out.states = std::move(states);
@@ -258,8 +264,10 @@ enum class States { no, where_uncertain, yes };
 States takes_states(const LatentGaussianModel& model, Joint joint, Index parameters) {
   constexpr Index most_rows = 20000, most_full = 500, most_coefficients = 300;
   // a composite design of more than eight dimensions has 150 points or more, each with a state
-  constexpr Index few_rows = 1000;
-  const Index most_parameters = joint == Joint::ordered ? 6 : model.rows() <= few_rows ? 12 : 8;
+  constexpr Index few_rows = 1000, most_ordered_rows = 2000;
+  const Index most_parameters = joint == Joint::ordered    ? (model.rows() <= most_ordered_rows ? 6 : 0)
+                                : model.rows() <= few_rows ? 12
+                                                           : 8;
   if (parameters == 0 || parameters > most_parameters || !model.has_all_rows() ||
       model.rows() > (model.full() ? most_full : most_rows))
     return States::no;
@@ -338,8 +346,9 @@ std::optional<WeightedPoints> points_from(const Unknowns& unknowns, HyperTable& 
 constexpr Index most_axes = 8;
 
 /// The joint Gaussian by states around the mode; empty where their weights say nothing.   apart: the coefficients at the mode
-std::optional<CoefficientGaussian> star_around(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode,
-                                               const Unknowns& unknowns, const CoefficientGaussian& apart) {
+std::optional<CoefficientGaussian> star_around(LatentGaussianModel& model, HyperTable& table, Plan plan,
+                                               const Mode& mode, const Unknowns& unknowns,
+                                               const CoefficientGaussian& apart) {
   const HyperPosterior& posterior = *mode.posterior;
   const Matrix design = star_design(posterior.size());
   std::vector<StarState> states;
@@ -364,8 +373,8 @@ std::optional<CoefficientGaussian> star_around(LatentGaussianModel& model, Hyper
 
 /// The joint Gaussian at the mode, where latent values of a row depend on each other by linear response, and by states
 /// around it, or the means' slopes, if hyperparameters are uncertain.
-void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode, const Unknowns& unknowns,
-             bool coupled, FitResult& out) {
+void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mode& mode,
+             const Unknowns& unknowns, bool coupled, FitResult& out) {
   constexpr double farthest = 0.8;  // radius
   const Posterior& q = mode.fit.inference.posterior;
   const std::optional<CoefficientGaussian> apart = unknowns.one_step(q);
@@ -384,7 +393,8 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
   CoefficientGaussian joint = found.gaussian;
   if (mode.posterior) {
     std::optional<CoefficientGaussian> star;
-    if (mode.posterior->size() <= most_axes) star = star_around(model, table, std::move(plan), mode, unknowns, *apart);
+    if (mode.posterior->size() <= most_axes)
+      star = star_around(model, table, std::move(plan), mode, unknowns, *apart);
     if (star) {
       star->mean.head(L) += found.gaussian.mean - apart->mean;
       star->covariance.topLeftCorner(L, L) += found.gaussian.covariance - apart->covariance;
@@ -402,7 +412,8 @@ void respond(LatentGaussianModel& model, HyperTable& table, Plan plan, const Mod
   }
   const Matrix points = gaussian_points(joint.mean, joint.covariance);
   table.set_values(mode.fit.hyper);
-  told.response_found = GaussianPoints{points.leftCols(L), table.unconstrained().transpose().replicate(points.rows(), 1)};
+  told.response_found =
+      GaussianPoints{points.leftCols(L), table.unconstrained().transpose().replicate(points.rows(), 1)};
   if (mode.posterior) {
     const std::vector<Index>& free = mode.posterior->free;
     for (std::size_t k = 0; k < free.size(); ++k)
@@ -451,7 +462,8 @@ bool gaussian_but_for_priors(const LatentGaussianModel& model) {
 }
 
 /// What is uncertain beside q: hyperparameters, and how latent values depend on each other.
-void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan, FitResult& out) {
+void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, const Plan& plan,
+                      FitResult& out) {
   constexpr Index most_parameters = 50, most_coefficients = 300, most_coupled = 1000;
   HyperTable table = learned;
   const Index parameters = plan.learn ? learned.learned() : 0;
@@ -496,8 +508,10 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   Uncertainty& told = out.uncertainty;
   if (!plan.integrate.empty() && mode.posterior && !integrate(model, table, plan, mode, out))
     throw std::domain_error(
-        "the posterior of the hyperparameters has no end that was found, as their density is far higher elsewhere than "
-        "at the mode: give them and the coefficients priors, as the argument `prior`, or use hyper = \"optimise\"");
+        "the posterior of the hyperparameters has no end that was found, as their density is far higher "
+        "elsewhere than "
+        "at the mode: give them and the coefficients priors, as the argument `prior`, or use hyper = "
+        "\"optimise\"");
   if (points && known) {
     model.update(table.values());
     told.points_found = points_from(*unknowns, table, plan, mode);
@@ -517,7 +531,8 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
     const bool cheap = takes == States::yes || model.rows() <= few_rows || mode.posterior->size() <= few_axes;
     with_states.integrate = cheap ? "auto" : "ccd";
     if (!integrate(model, table, with_states, mode, out))
-      told.refused = "the density of the hyperparameters is far higher elsewhere than at the mode that was found";
+      told.refused =
+          "the density of the hyperparameters is far higher elsewhere than at the mode that was found";
   }
   model.update(out.fit.hyper);
 }

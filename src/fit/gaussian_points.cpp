@@ -30,9 +30,8 @@ Matrix gaussian_points(const Vector& mean, const Matrix& covariance) {
   const Matrix S = z.transpose() * z / static_cast<double>(half);
   const Eigen::LLT<Matrix> own(S);
   const Vector unit = covariance.diagonal().cwiseMax(1e-300).cwiseSqrt();
-  const Matrix root =
-      unit.asDiagonal() *
-      root_of(unit.cwiseInverse().asDiagonal() * covariance * unit.cwiseInverse().asDiagonal());
+  const Matrix root = unit.asDiagonal() * root_of(unit.cwiseInverse().asDiagonal() * covariance *
+                                                  unit.cwiseInverse().asDiagonal());
   const Matrix move = own.matrixL().solve(z.transpose()).transpose() * root.transpose();
   Matrix out(2 * half, D);
   out.topRows(half) = move.rowwise() + mean.transpose();
@@ -49,7 +48,8 @@ Matrix star_design(Index m) {
   return out;
 }
 
-std::optional<CoefficientGaussian> star_gaussian(const HyperPosterior& posterior, const std::vector<StarState>& states) {
+std::optional<CoefficientGaussian> star_gaussian(const HyperPosterior& posterior,
+                                                 const std::vector<StarState>& states) {
   constexpr double most_gain = 5, most_loss = 3;  // nats from the Gaussian approximation
   const Index m = posterior.size(), L = states[0].coefficients.mean.size();
   const double square = reach(m) * reach(m), dimensions = static_cast<double>(m);

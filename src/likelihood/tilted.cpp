@@ -48,7 +48,8 @@ class Tilted final : public LogIntegrand {
 // Derivatives of the log of the product beyond the second, in its peak's sds, and how near a singularity of log p may be:
 // with these nine nodes err by 1e-11 of the variance, less elsewhere.
 constexpr double most_third = 0.02, most_fourth = 0.004, most_of_distance = 0.08, most_growth = 0.3;
-constexpr double resolved = 1e-4;  // sds relative to where the peak is from which rounding does not move nodes
+constexpr double resolved =
+    1e-4;  // sds relative to where the peak is from which rounding does not move nodes
 
 bool nearly_gaussian(const Likelihood& likelihood, const Datum& datum, double weight, const Peak& peak) {
   const Smoothness smoothness = likelihood.smoothness(datum);
@@ -61,8 +62,8 @@ bool nearly_gaussian(const Likelihood& likelihood, const Datum& datum, double we
          std::fabs(weight * l[4]) * sd * sd * sd * sd <= most_fourth;
 }
 
-void integrate(LogIntegral& integral, const Tilted& h, const Likelihood& likelihood, const Datum& datum, double weight,
-               double mean, double sd) {
+void integrate(LogIntegral& integral, const Tilted& h, const Likelihood& likelihood, const Datum& datum,
+               double weight, double mean, double sd) {
   // One local maximum is near the Gaussian's, one near that of log p.
   if (!likelihood.log_concave()) return integral.two_peaks(h, mean, likelihood.starting_eta(datum), sd);
   if (!likelihood.custom()) {
@@ -78,7 +79,8 @@ void integrate(LogIntegral& integral, const Tilted& h, const Likelihood& likelih
 void TiltedRule::place(const Likelihood& likelihood, const Datum& datum, double weight, double mean,
                        double variance) {
   const double sd = std::sqrt(variance);
-  integrate(integral_, Tilted(likelihood, datum, weight, mean, variance), likelihood, datum, weight, mean, sd);
+  integrate(integral_, Tilted(likelihood, datum, weight, mean, variance), likelihood, datum, weight, mean,
+            sd);
   if (const auto closed = likelihood.tilted(datum, weight, mean, variance)) {
     log_mass_ = closed->log_mass;
     mean_ = closed->mean;

@@ -30,7 +30,8 @@ class OverLast final : public LogIntegrand {
   double slope(double last, double& curvature) const override {
     constexpr double step = 1e-2;
     const double below = L(last - step), at = L(last), above = L(last + step);
-    const double change = above - below, bend = above - 2.0 * at + below, towards_mean = (mean_ - last) / variance_;
+    const double change = above - below, bend = above - 2.0 * at + below,
+                 towards_mean = (mean_ - last) / variance_;
     const bool known = std::isfinite(change) && std::isfinite(bend);
     curvature = 1.0 / variance_ - (known ? bend / (step * step) : 0.0);
     return towards_mean + (known ? change / (2.0 * step) : 0.0);
@@ -46,7 +47,7 @@ class OverLast final : public LogIntegrand {
 
 constexpr double negligible_log = 37.0;
 constexpr double smallest_plain = 0.01;  // largest tail that needs its own integral for relative accuracy
-constexpr double usual_distance = 3.0;  // of the eta_K that fits a datum from the Gaussian's mean, in sds
+constexpr double usual_distance = 3.0;   // of the eta_K that fits a datum from the Gaussian's mean, in sds
 
 // The steeper the Gaussian is where the integrand is highest, the larger is the curvature of the log
 // integrand: as that of exp(slope eta_K) exp(-exp(eta_K)).
@@ -60,7 +61,7 @@ double step_over_last(double variance, double other_from_mean, double width) {
 /// are negligible; nothing if that takes more nodes than panels adapted to h.
 template <class Integrand>
 std::optional<double> log_sum_over_last(const Integrand& h, double mean, double variance, double other,
-                                          double width) {
+                                        double width) {
   constexpr double most_nodes = 200;
   const double step = step_over_last(variance, other - mean, width), away = std::round((other - mean) / step);
   if (!(std::fabs(away) < most_nodes)) return std::nullopt;
@@ -97,7 +98,8 @@ double log_mean_over_last(const PredictedParameter& likelihood, const Datum& dat
   const double sd = std::sqrt(v), best = likelihood.last_of(datum, mean[0], variance[0]);
   const double other = std::isfinite(best) ? best : m, scale = std::log(sd) + log_sqrt_2pi;
   const OverLast<LogQuantity> h(likelihood, m, v, log_quantity);
-  if (const auto log_mass = log_sum_over_last(h, m, v, other, likelihood.width(mean))) return *log_mass - scale;
+  if (const auto log_mass = log_sum_over_last(h, m, v, other, likelihood.width(mean)))
+    return *log_mass - scale;
   LogIntegral integral;
   integral.two_peaks(h, m, other, sd);
   return integral.log_mass() - scale;
@@ -193,7 +195,8 @@ class ZeroPrediction {
       const double own = log_share_ + predictive_log_mean(rest_, mean_, variance_, sign);
       return log_sum(own, log_own_ + (sign > 0.0 ? log_ones_ : log_zeros_));
     }
-    const double own = truncated_ ? std::log(rest_mean(Datum{})) : predictive_log_mean(rest_, mean_, variance_, 1.0);
+    const double own =
+        truncated_ ? std::log(rest_mean(Datum{})) : predictive_log_mean(rest_, mean_, variance_, 1.0);
     return sign > 0.0 ? log_share_ + own : std::log1p(-std::exp(log_share_ + own));
   }
   double log_density(const Datum& datum) const {
@@ -229,7 +232,9 @@ class ZeroPrediction {
   double variance_of_gate(Index k) const {
     return predictive_mean_variance(gate(), Datum{}, mean_[k], variance_[k]);
   }
-  static double log_sum(double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))); }
+  static double log_sum(double a, double b) {
+    return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
+  }
   bool has_ones() const { return log_ones_ > -infinity; }
   double log_zero() const { return log_own_ + log_zeros_; }
   double zero() const { return std::exp(log_zero()); }
@@ -293,31 +298,35 @@ double variance_over_last(const PredictedParameter& form, const double* mean, co
 
 double predictive_mean(const Likelihood& likelihood, const Datum& row, const double* mean,
                        const double* variance) {
+  if (is_known(likelihood, variance)) return likelihood.conditional_mean(row, mean);
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean(row);
-  if (const CustomSeveral* custom = custom_several(likelihood)) return custom->distribution(mean, variance).mean();
+  if (const CustomSeveral* custom = custom_several(likelihood))
+    return custom->distribution(mean, variance).mean();
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_mean(likelihood, row, *mean, *variance);
   if (has_no_mean(*form, variance)) return infinity;
   if (form->noise_form() != NoiseForm::general)
     return predictive_mean(*form->given(mean[form->last()]), row, mean, variance);
-  return mean_over_last(*form, mean, variance, [&](const Likelihood& given) {
-    return predictive_mean(given, row, mean, variance);
-  });
+  return mean_over_last(*form, mean, variance,
+                        [&](const Likelihood& given) { return predictive_mean(given, row, mean, variance); });
 }
 
 double predictive_log_mean(const Likelihood& likelihood, const double* mean, const double* variance,
                            double sign) {
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_mean(sign);
-  if (const CustomSeveral* custom = custom_several(likelihood)) return std::log(custom->distribution(mean, variance).mean());
+  if (const CustomSeveral* custom = custom_several(likelihood))
+    return std::log(custom->distribution(mean, variance).mean());
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_log_mean(likelihood, *mean, *variance, sign);
   if (has_no_mean(*form, variance)) return infinity;
-  if (form->noise_form() == NoiseForm::general) return std::log(predictive_mean(likelihood, Datum{}, mean, variance));
+  if (form->noise_form() == NoiseForm::general)
+    return std::log(predictive_mean(likelihood, Datum{}, mean, variance));
   return predictive_log_mean(*form->given(mean[form->last()]), mean, variance, sign);
 }
 
 double predictive_mean_variance(const Likelihood& likelihood, const Datum& row, const double* mean,
                                 const double* variance) {
+  if (is_known(likelihood, variance)) return 0.0;
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->mean_variance(row);
   if (const CustomSeveral* custom = custom_several(likelihood)) return custom->mean_variance(mean, variance);
   const PredictedParameter* form = predicted_parameter(likelihood);
@@ -325,15 +334,19 @@ double predictive_mean_variance(const Likelihood& likelihood, const Datum& row, 
   if (has_no_mean(*form, variance)) return infinity;
   if (form->noise_form() != NoiseForm::general)
     return predictive_mean_variance(*form->given(mean[form->last()]), row, mean, variance);
-  const auto inside = [&](const Likelihood& given) { return predictive_mean_variance(given, row, mean, variance); };
+  const auto inside = [&](const Likelihood& given) {
+    return predictive_mean_variance(given, row, mean, variance);
+  };
   const auto centre = [&](const Likelihood& given) { return predictive_mean(given, row, mean, variance); };
   return mean_over_last(*form, mean, variance, inside) + variance_over_last(*form, mean, variance, centre);
 }
 
 double predictive_variance(const Likelihood& likelihood, const Datum& row, const double* mean,
                            const double* variance) {
+  if (is_known(likelihood, variance)) return likelihood.conditional_variance(row, mean);
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->variance(row);
-  if (const CustomSeveral* custom = custom_several(likelihood)) return custom->distribution(mean, variance).variance();
+  if (const CustomSeveral* custom = custom_several(likelihood))
+    return custom->distribution(mean, variance).variance();
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_variance(likelihood, row, *mean, *variance);
   if (has_no_mean(*form, variance)) return infinity;
@@ -341,7 +354,9 @@ double predictive_variance(const Likelihood& likelihood, const Datum& row, const
     const double last = last_of_variance(*form, mean[form->last()], variance[form->last()]);
     return predictive_variance(*form->given(last), row, mean, variance);
   }
-  const auto inside = [&](const Likelihood& given) { return predictive_variance(given, row, mean, variance); };
+  const auto inside = [&](const Likelihood& given) {
+    return predictive_variance(given, row, mean, variance);
+  };
   const auto centre = [&](const Likelihood& given) { return predictive_mean(given, row, mean, variance); };
   return mean_over_last(*form, mean, variance, inside) + variance_over_last(*form, mean, variance, centre);
 }
@@ -350,7 +365,8 @@ double predictive_log_density(const Likelihood& likelihood, const Datum& datum, 
                               const double* variance) {
   if (datum.counts) return predictive_counts_log_density(*likelihood.softmax(), datum, mean, variance);
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_density(datum);
-  if (const CustomSeveral* custom = custom_several(likelihood)) return custom->integrated_log_density(datum.y, mean, variance);
+  if (const CustomSeveral* custom = custom_several(likelihood))
+    return custom->integrated_log_density(datum.y, mean, variance);
   const PredictedParameter* form = predicted_parameter(likelihood);
   if (!form) return predictive_log_density(likelihood, datum, *mean, *variance);
   return log_mean_over_last(*form, datum, mean, variance, [&](const Likelihood& given) {
@@ -376,11 +392,10 @@ Tails predictive_tails(const Likelihood& likelihood, const Datum& datum, const d
     if (const auto tails = plain_tails(*form, datum, mean, variance)) return *tails;
   }
   const bool left = middle.lower < middle.upper;
-  const double log_part =
-      log_mean_over_last(*form, datum, mean, variance, [&](const Likelihood& given) {
-        const Tails tails = predictive_tails(given, datum, mean, variance);
-        return std::log(left ? tails.lower : tails.upper);
-      });
+  const double log_part = log_mean_over_last(*form, datum, mean, variance, [&](const Likelihood& given) {
+    const Tails tails = predictive_tails(given, datum, mean, variance);
+    return std::log(left ? tails.lower : tails.upper);
+  });
   const double part = std::min(1.0, std::exp(log_part));
   return left ? Tails{part, 1.0 - part} : Tails{1.0 - part, part};
 }
@@ -403,8 +418,8 @@ Tails FewNodes::tails(const Datum& datum) const {
   return sum;
 }
 
-std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, const Datum& row, const double* mean,
-                                            const double* variance, double probability) {
+std::optional<double> zero_mixture_quantile(const Likelihood& likelihood, const Datum& row,
+                                            const double* mean, const double* variance, double probability) {
   const auto zeros = zero_prediction(likelihood, mean, variance);
   if (!zeros) return std::nullopt;
   return zeros->quantile(row, probability);

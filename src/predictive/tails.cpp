@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "function/normal.h"
@@ -170,33 +171,30 @@ class MonotoneShare final : public LogIntegrand {
   double mean_, sd_;
 };
 
-/// The slope of the response's mean at eta, and its square over the response's variance: the precision with which the
-/// response tells eta.
-struct MeanSlope {
-  double slope, precision;
-};
-MeanSlope mean_slope(const Likelihood& likelihood, const Datum& datum, double eta) {
-  constexpr double small = 1e-3;
-  const double near[] = {eta - small, eta + small};
-  const double slope =
-      (likelihood.conditional_mean(datum, near + 1) - likelihood.conditional_mean(datum, near)) / (2.0 * small);
-  return {slope, slope * slope / likelihood.conditional_variance(datum, &eta)};
-}
-
-// Across a Gaussian that is narrow beside what the response tells about eta, the distribution function is nearly a
-// polynomial of eta: for a convolution of Gaussians with this ratio of sds nine nodes err by 5e-14. Not in the tails,
-// which need their digits, and not where the mean does not depend on eta.
-std::optional<Tails> tails_by_few_nodes(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
-  constexpr double widest = 0.25, ratio = 0.3, tail = 1e-3;
-  if (likelihood.classes() > 0 || !(sd <= widest)) return std::nullopt;
-  for (const double eta : {mean - 3.0 * sd, mean, mean + 3.0 * sd}) {
-    const double precision = mean_slope(likelihood, datum, eta).precision;
-    if (!(precision > 0.0 && sd * sd * precision <= ratio * ratio)) return std::nullopt;
-  }
+// Where the response varies much more than its mean does across eta's Gaussian, the distribution function is nearly a
+// polynomial of eta there. Its coefficients of Hermite's polynomials of degrees seven and eight tell: they fall like powers,
+// and the error of nine nodes is that of degree 18. Not in the tails, which need their digits.
+std::optional<Tails> tails_by_few_nodes(const Likelihood& likelihood, const Datum& datum, double mean,
+                                        double sd) {
+  constexpr double tail = 1e-3, smooth = 1e-5;
+  if (likelihood.classes() > 0) return std::nullopt;
   GaussianRule rule;
   rule.place_few(mean, sd);
-  const double lower = rule.mean_of([&](double eta) { return likelihood.conditional_cdf(datum, &eta); });
-  if (!(lower >= tail && lower <= 1.0 - tail)) return std::nullopt;
+  // from that at the mean, so that what does not vary keeps its last digit
+  const double centre = likelihood.conditional_cdf(datum, &mean);
+  double lower = centre, seventh = 0.0, eighth = 0.0;
+  for (std::size_t j = 0; j < rule.nodes().size(); ++j) {
+    const double eta = rule.nodes()[j], z = (eta - mean) / sd;
+    const double share = rule.weights()[j] * (likelihood.conditional_cdf(datum, &eta) - centre);
+    double before = 1.0, degree = z;
+    for (int k = 1; k < 7; ++k) before = std::exchange(degree, z * degree - k * before);
+    lower += share;
+    seventh += share * degree;
+    eighth += share * (z * degree - 7.0 * before);
+  }
+  // in units of their norms, the roots of 7! and 8!
+  const double rough = std::hypot(seventh / 70.99295739719539, eighth / 200.79840636817812);
+  if (!(lower >= tail && lower <= 1.0 - tail && rough <= smooth)) return std::nullopt;
   return Tails{lower, 1.0 - lower};
 }
 
@@ -206,14 +204,17 @@ std::optional<Tails> tails_by_few_nodes(const Likelihood& likelihood, const Datu
 // precisions. Weights are cheap; the distribution function, which falls as the mean rises, is evaluated only
 // where it is neither 0 nor 1.
 std::optional<double> smooth_mean(const Likelihood& likelihood, const Datum& datum, double mean, double sd) {
-  constexpr double reach = 10.0, exponent = 40.0, most_nodes = 4000.0, width = 2.6;
+  constexpr double reach = 10.0, exponent = 40.0, small = 1e-3, most_nodes = 4000.0, width = 2.6;
   constexpr double one = 1.0 - 1e-13, nothing = 1e-17;
   if (likelihood.classes() > 0) return std::nullopt;  // a class has no mean
   double precision = 0.0, rise = 0.0;
   for (int i = -4; i <= 4; ++i) {
-    const MeanSlope at = mean_slope(likelihood, datum, mean + 0.25 * reach * i * sd);
-    precision = std::max(precision, at.precision);
-    if (i == 0) rise = at.slope;
+    const double eta = mean + 0.25 * reach * i * sd, near[] = {eta - small, eta + small};
+    const double slope =
+        (likelihood.conditional_mean(datum, near + 1) - likelihood.conditional_mean(datum, near)) /
+        (2.0 * small);
+    precision = std::max(precision, slope * slope / likelihood.conditional_variance(datum, &eta));
+    if (i == 0) rise = slope;
   }
   const double free_step = 2.0 * pi / std::sqrt(2.0 * exponent * (precision + 1.0 / (sd * sd)));
   const double step = std::min(free_step, 2.0 * pi * width / exponent);

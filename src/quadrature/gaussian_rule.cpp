@@ -51,7 +51,8 @@ constexpr HermiteHalf seven_nodes{
 constexpr HermiteHalf nine_nodes{
     4,
     {0.0, 1.023255663789133, 2.0768479786778311, 3.2054290028564707, 4.5127458633997817},
-    {0.40634920634920635, 0.24409750289493953, 0.049916406765217997, 0.0027891413212317657, 2.2345844007746627e-05}};
+    {0.40634920634920635, 0.24409750289493953, 0.049916406765217997, 0.0027891413212317657,
+     2.2345844007746627e-05}};
 
 // With the line of integration shifted by d, and a function that grows by exp(oscillation d) on the way, the
 // error of the trapezium sum is
@@ -132,7 +133,8 @@ void GaussianRule::place(double mean, double variance, const Smoothness& smoothn
   }
   if (smoothness.oscillation > 0.0) step = oscillating_step(step, smoothness.oscillation);
   const bool kink = step < 0.1 * sd / most_nodes_per_sd;
-  place_trapezium(mean, sd, std::max(step, sd / (kink ? nodes_per_sd_at_kinks : most_nodes_per_sd)), smoothness.growth);
+  place_trapezium(mean, sd, std::max(step, sd / (kink ? nodes_per_sd_at_kinks : most_nodes_per_sd)),
+                  smoothness.growth);
 }
 
 void GaussianRule::resize(int count) {

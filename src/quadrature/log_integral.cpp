@@ -17,7 +17,8 @@ constexpr double first_panel = 4;        // sds of the peak ..
 constexpr double first_share = 0.47;     // .. or of the reach: a Gaussian takes two panels on each side
 constexpr double growth = 8;             // of each first panel relative to the one before
 constexpr double rounding_unit = 4e-16;
-constexpr double unresolved = 1e-12;  // scales of a peak relative to where it is whose nodes rounding would move
+constexpr double unresolved =
+    1e-12;  // scales of a peak relative to where it is whose nodes rounding would move
 
 // Kronrod's 21 nodes on (-1, 1): those of one side from the end inwards, then the centre. Every second one is
 // among Gauss's 10.
