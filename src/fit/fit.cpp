@@ -264,14 +264,14 @@ enum class States { no, where_uncertain, yes };
 States takes_states(const LatentGaussianModel& model, Joint joint, Index parameters) {
   constexpr Index most_rows = 20000, most_full = 500, most_coefficients = 300;
   // a composite design of more than eight dimensions has 150 points or more, each with a state
-  constexpr Index few_rows = 1000, most_ordered_rows = 2000;
-  const Index most_parameters = joint == Joint::ordered    ? (model.rows() <= most_ordered_rows ? 6 : 0)
-                                : model.rows() <= few_rows ? 12
-                                                           : 8;
+  constexpr Index few_rows = 1000;
+  const Index most_parameters = model.rows() <= few_rows ? 12 : 8;
   if (parameters == 0 || parameters > most_parameters || !model.has_all_rows() ||
       model.rows() > (model.full() ? most_full : most_rows))
     return States::no;
-  bool few = true;
+  // a joint Gaussian is as good, and takes less time
+  constexpr Index most_thresholds = 6, most_ordered_rows = 2000;
+  bool few = joint != Joint::ordered || (parameters <= most_thresholds && model.rows() <= most_ordered_rows);
   for (const auto& part : model.priors()) {
     Index coefficients = 0;
     for (const auto& term : *part.prior) {
@@ -478,9 +478,9 @@ void find_uncertainty(LatentGaussianModel& model, const HyperTable& learned, con
   const bool gaussian = coupled || (!states && !(exact && parameters == 1));
   std::optional<Unknowns> unknowns;
   const bool together = joint && plan.joint != Joint::states;
-  const bool many = coupled || parameters > most_axes;
+  const bool many = coupled || plan.joint == Joint::ordered || parameters > most_axes;
   if (together && (parameters > 0 || coupled) && (gaussian || !exact))
-    unknowns = Unknowns::of(model, many ? most_coupled : gaussian ? most_coefficients : most_unknowns);
+    unknowns = Unknowns::of(model, !gaussian ? most_unknowns : many ? most_coupled : most_coefficients);
   else if (together && parameters == 0 && !exact)
     unknowns = skew_unknowns(model, out.fit.inference.posterior);
   const bool points = unknowns && !exact && takes_points(unknowns->size() + parameters, model.rows());
