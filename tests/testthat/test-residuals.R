@@ -15,7 +15,9 @@ test_that("quantile residuals of every family are standard normal under the mode
 test_that("simulated responses have the predicted means or probabilities, and the response's type", {
   for (name in family_names()) {
     fit <- family_fit(name)
-    s <- simulate(fit, nsim = 400, seed = 3)
+    # few draws of a long tail have another sd than the tail
+    draws <- if (name == "hurdle_nbinom1") 4000 else 400
+    s <- simulate(fit, nsim = draws, seed = 3)
     y <- fit$data$y
     expect_identical(class(s$sim_1), class(y), label = name)
     if (is.factor(y)) {
@@ -23,12 +25,12 @@ test_that("simulated responses have the predicted means or probabilities, and th
       p <- predict(fit, type = "prob")
       for (k in seq_along(levels(y))) {
         share <- rowMeans(vapply(s, function(one) as.integer(one) == k, logical(60)))
-        expect_lt(max(abs(share - p[, k]) / sqrt(p[, k] * (1 - p[, k]) / 400)), 5)
+        expect_lt(max(abs(share - p[, k]) / sqrt(p[, k] * (1 - p[, k]) / draws)), 5)
       }
     } else if (name != "student") {
       m <- as.matrix(s)
       mean <- if (name == "stochastic_volatility") 0 else fitted(fit)
-      expect_lt(max(abs(rowMeans(m) - mean) / (apply(m, 1, sd) / sqrt(400))), 5.5)
+      expect_lt(max(abs(rowMeans(m) - mean) / (apply(m, 1, sd) / sqrt(draws))), 5.5)
     }
   }
 })
