@@ -355,7 +355,7 @@ own_formula <- function(formula, table = foreign_terms, data = NULL) {
 }
 
 is_binary <- function(expr, env) {
-  y <- tryCatch(eval(expr, env), error = function(e) NULL)
+  y <- suppressWarnings(tryCatch(eval(expr, env), error = function(e) NULL))
   is.logical(y) || is.numeric(y) && is.null(dim(y)) && all(y %in% c(0, 1, NA))
 }
 

@@ -395,3 +395,8 @@ test_that("the variable that poly() cannot take is the one that has missing valu
   expect_match(said, "`x` has some, in row 5", fixed = TRUE)
   expect_no_error(galvi(y ~ poly(x, 2), subset(d, !is.na(x))))
 })
+
+test_that("advice for strata() is silent about a response that is not one", {
+  d <- data.frame(y = 1:4, f = gl(2, 2))
+  expect_no_warning(try(galvi((y | f) ~ 1 + strata(f), d), silent = TRUE))
+})
