@@ -163,6 +163,7 @@ row_max <- function(x) do.call(pmax, lapply(seq_len(ncol(x)), function(j) x[, j]
 #' @return N x length(probs).
 #' @noRd
 weighted_quantiles <- function(values, weights, probs) {
+  if (!nrow(values)) return(matrix(0, 0L, length(probs)))
   if (!is.matrix(weights)) weights <- matrix(weights, nrow(values), ncol(values), byrow = TRUE)
   out <- vapply(seq_len(nrow(values)), function(i) {
     sorted <- order(values[i, ])

@@ -408,3 +408,11 @@ test_that("50,000 rows are simulated where the latent vector is short", {
     expect_equal(dim(simulate(fit, 2)), c(5e4, 2))
   }
 })
+
+test_that("limits of no coefficients are no rows, in silence, where the posterior is points", {
+  d <- data.frame(f = gl(3, 10), y = rep(0:2, 10))
+  fit <- galvi(y ~ 0 + iid(f), d, poisson(), hyper = "fixed")
+  expect_false(is.null(fit$points))
+  expect_silent(limits <- confint(fit))
+  expect_identical(dim(limits), c(0L, 2L))
+})
