@@ -126,7 +126,7 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   range <- list(
     start = range$start * weights[["common"]], lower = range$lower * min(weights), upper = range$upper * max(weights)
   )
-  # as in calibrations; beside so little noise processes and groups lose their digits
+  # calibrations have so little noise; processes and groups would lose their digits
   if (parameter$variance && columns_alone(response)) range$lower <- 1e-4 * range$lower
   value <- as_parameter(
     given, name, range$start, zero_ok = parameter$zero_ok, variance = parameter$variance, sd = parameter$sd,
@@ -138,7 +138,7 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   )
 }
 
-# Is the response explained by nothing but columns?
+# Are fixed effects the only terms?
 columns_alone <- function(design) !is.null(design$parts) && !length(design$parts$specs)
 
 add_in_interval <- function(parameter, name, family, response, registry, held) {
@@ -323,7 +323,7 @@ multiple_start <- function(y, weights) {
 nu_start <- function(y, weights) {
   mean <- weighted_mean(y, weights)
   variance <- response_variance(y, weights)
-  # small counts that hardly vary are what a sharper and sharper distribution has
+  # for small counts that hardly vary the likelihood rises with nu without end
   many <- 30
   start <- 2 * mean / (mean + variance)
   list(

@@ -94,7 +94,7 @@ dependence <- function(W) {
   list(aliased = aliased, directions = directions)
 }
 
-#' Directions of coefficients of which neither data nor typed priors say anything
+#' Directions of coefficients that neither the data nor typed priors determine
 #'
 #' @param view A fit with one predictor.
 #' @return As dependence(), of the columns that are shown; NULL if there are none, or rows that the fit does not keep

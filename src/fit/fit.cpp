@@ -337,15 +337,14 @@ std::optional<WeightedPoints> points_from(const Unknowns& unknowns, HyperTable& 
                                           const Mode& mode) {
   const std::optional<CoefficientGaussian> step = unknowns.one_step(mode.fit.inference.posterior);
   if (!step) return std::nullopt;
-  CoefficientGaussian start = joint_at_mode(mode, *step);
   return weighted_points(unknowns, table, mode.posterior ? mode.posterior->free : std::vector<Index>(),
-                         {std::move(start.mean), std::move(start.covariance)}, plan.another_likelihood);
+                         joint_at_mode(mode, *step), plan.another_likelihood);
 }
 
 // States on the axes of so many hyperparameters tell their posterior's moments; with more of them these lie too far out.
 constexpr Index most_axes = 8;
 
-/// The joint Gaussian by states around the mode; empty where their weights say nothing.   apart: the coefficients at the mode
+/// The joint Gaussian by states around the mode; empty where these cannot be trusted.   apart: the coefficients at the mode
 std::optional<CoefficientGaussian> star_around(LatentGaussianModel& model, HyperTable& table, Plan plan,
                                                const Mode& mode, const Unknowns& unknowns,
                                                const CoefficientGaussian& apart) {

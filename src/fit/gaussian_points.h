@@ -28,8 +28,8 @@ struct StarState {
 Matrix star_design(Index m);
 
 /// The joint Gaussian of coefficients and free hyperparameters (L + m) by these states, the centre first: their
-/// mixture with the weights of a rule of degree three times the ratio of the density to its Gaussian approximation. Empty
-/// where that ratio is next to nothing in some direction, so that the rule says nothing.
+/// mixture with the weights of a rule of degree three times the ratio of the density to its Gaussian approximation.
+/// Empty where the density at some state is far below that approximation: the rule cannot be trusted there.
 std::optional<CoefficientGaussian> star_gaussian(const HyperPosterior& posterior, const std::vector<StarState>& states);
 
 }  // namespace galvi

@@ -246,7 +246,7 @@ bool takes_points(Index unknowns, Index rows) {
 }
 
 std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTable& table,
-                                              const std::vector<Index>& free, PointsStart start,
+                                              const std::vector<Index>& free, CoefficientGaussian start,
                                               const std::function<std::unique_ptr<Likelihood>()>& another) {
   const Index D = start.mean.size(), L = unknowns.size(), S = points_for(D, unknowns.model().rows());
   const std::optional<Matrix> root = Root(unknowns)(start.covariance);

@@ -18,18 +18,13 @@ struct WeightedPoints : PointsQuality {
   Vector weight;        // S, of sum one
 };
 
-/// Where the first round's points are.
-struct PointsStart {
-  Vector mean;        // L + m: the coefficients, and those of the learned hyperparameters that move
-  Matrix covariance;  // both triangles
-};
-
 /// @param table With proper priors of all that moves. It keeps its values, and so does the model.
 /// @param free Which of the learned hyperparameters move; the others stay.   m
+/// @param start Where the first round's points are: the coefficients, then the hyperparameters that move.   L + m
 /// @param another Makes the model's likelihood once more, for another thread; null where there is only one thread.
 /// Empty where a round has no point with a density.
 std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTable& table,
-                                              const std::vector<Index>& free, PointsStart start,
+                                              const std::vector<Index>& free, CoefficientGaussian start,
                                               const std::function<std::unique_ptr<Likelihood>()>& another);
 
 /// Is a model of so many unknowns and rows within what weighted points are for?

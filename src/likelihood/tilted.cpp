@@ -66,12 +66,11 @@ void integrate(LogIntegral& integral, const Tilted& h, const Likelihood& likelih
                double weight, double mean, double sd) {
   // One local maximum is near the Gaussian's, one near that of log p.
   if (!likelihood.log_concave()) return integral.two_peaks(h, mean, likelihood.starting_eta(datum), sd);
-  if (!likelihood.custom()) {
-    const Peak peak = concave_peak(h, mean, sd);
-    if (nearly_gaussian(likelihood, datum, weight, peak)) return integral.nearly_gaussian(h, peak);
-  }
-  if (likelihood.smoothness(datum).width > 0) return integral.concave(h, mean, sd);
-  integral.concave(h, mean, sd, likelihood.starting_eta(datum));  // log p is largest at its kink
+  const Peak peak = concave_peak(h, mean, sd);
+  if (!likelihood.custom() && nearly_gaussian(likelihood, datum, weight, peak))
+    return integral.nearly_gaussian(h, peak);
+  if (likelihood.smoothness(datum).width > 0) return integral.concave(h, peak);
+  integral.concave(h, peak, likelihood.starting_eta(datum));  // log p is largest at its kink
 }
 
 }  // namespace

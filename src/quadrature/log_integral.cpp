@@ -157,7 +157,10 @@ Peak local_peak(const LogIntegrand& h, double start, double stride) {
 }
 
 void LogIntegral::concave(const LogIntegrand& h, double start, double stride, double kink) {
-  const Peak peak = concave_peak(h, start, stride);
+  concave(h, concave_peak(h, start, stride), kink);
+}
+
+void LogIntegral::concave(const LogIntegrand& h, const Peak& peak, double kink) {
   if (!std::isfinite(peak.height)) return no_mass();
   if (peak.scale < unresolved * std::fabs(peak.at)) return narrow(peak);
   breaks_ = {0};

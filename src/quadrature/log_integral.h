@@ -45,6 +45,8 @@ class LogIntegral {
   /// `kink`: where h is not smooth, NaN if nowhere.
   void concave(const LogIntegrand& h, double start, double stride,
                double kink = std::numeric_limits<double>::quiet_NaN());
+  /// The same from the peak on, where concave_peak() has found it.
+  void concave(const LogIntegrand& h, const Peak& peak, double kink = std::numeric_limits<double>::quiet_NaN());
   /// Two local maxima, which may be the same.
   void two_peaks(const LogIntegrand& h, double one, double other, double stride);
   /// The first panels lie between `breaks`, in any order; the outermost two are the limits of the integral.
