@@ -210,7 +210,9 @@ inverse_gaussian_log_upper <- function(y, mean, parameters) {
   far <- z * (y / mean + 1)
   first <- stats::pnorm(near, lower.tail = FALSE, log.p = TRUE)
   second <- 2 / (parameters$dispersion * mean) + stats::pnorm(far, lower.tail = FALSE, log.p = TRUE)
+  outside <- pmax(near, 100)  # ifelse() computes this for all
   ifelse(
-    near > 100, stats::dnorm(near, log = TRUE) + log(2 * z / near / far), first + log(-expm1(pmin(second - first, 0)))
+    near > 100, stats::dnorm(near, log = TRUE) + log(2 * z / outside / far),
+    first + log(-expm1(pmin(second - first, 0)))
   )
 }

@@ -64,6 +64,7 @@ SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, in
 // [[Rcpp::export(rng = false)]]
 Rcpp::List ask_worker(SEXP worker, Rcpp::List question) {
   Rcpp::XPtr<Worker> own(worker);
+  own->context.pool.reset();  // a process that was forked since has none of its threads
   const Listening listening(own->monitor);
   const OneBlasThread one;
   const auto asked = question_from_list(own->model, question);

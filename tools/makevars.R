@@ -68,10 +68,10 @@ flags <- function(folders) {
     "PKG_CPPFLAGS = ", paste0("-I", folders, collapse = " "),
     " -DEIGEN_DONT_PARALLELIZE -DRCPP_NO_MODULES -DRCPP_NO_SUGAR\n",
     "# Nothing but the entry points is seen from outside: a smaller library, loaded sooner.\n",
-    "PKG_CXXFLAGS = $(CXX_VISIBILITY) $(SHLIB_OPENMP_CXXFLAGS)\n"
+    "PKG_CXXFLAGS = $(CXX_VISIBILITY) -pthread\n"
   )
 }
-libraries <- "$(SHLIB_OPENMP_CXXFLAGS) $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)\n"
+libraries <- "-pthread $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)\n"
 
 object <- function(sources) sub("\\.cpp$", ".o", sources)
 

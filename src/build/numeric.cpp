@@ -17,3 +17,4 @@
 #include "numeric/sparse_ordering.cpp"
 #include "numeric/sparse_symbolic.cpp"
 #include "numeric/special_functions.cpp"
+#include "numeric/thread_pool.cpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <string>
 
 #include "numeric/types.h"
@@ -10,6 +11,7 @@
 namespace galvi {
 
 class Backend;
+class ThreadPool;
 
 /// One line of progress: the stage of the computation, the iteration, the bound there and its optimality gap (NaN
 /// where there is none), and the number of iterations if it is known beforehand (else 0).
@@ -84,6 +86,7 @@ struct Context {
   Monitor& monitor;
   int threads = 1;
   Cost cost = {};
+  std::shared_ptr<ThreadPool> pool = {};  // that of parallel_for(), from the first loop that is worth it
 };
 
 }  // namespace galvi

@@ -326,7 +326,6 @@ test_that("parallel_for() rethrows the first failure in block order, and the mon
 
 test_that("a forked child computes on after its parent has used threads", {
   skip_on_os("windows")
-  skip_if_not(probe_has_openmp())
   expected <- probe_parallel(16, 2, integer())
   job <- parallel::mcparallel(probe_parallel(16, 2, integer()))
   result <- parallel::mccollect(job, wait = FALSE, timeout = 20)

@@ -576,6 +576,10 @@ test_that("hazards average over the points' own shapes", {
     by_draws <- vapply(times, function(t) mean(-above(t, mean, list(shape = draws[, 3], dispersion = draws[, 3]))), 0)
     expect_equal(unname(predict(fit, d[1, ], type = "cumhaz", times = times)[1, ]), by_draws, tolerance = 0.05)
   }
+  # inside the near tail the formula of the far one has no value
+  y <- 10^(-4:9)
+  expect_silent(far <- inverse_gaussian_log_upper(y, 0.4, list(dispersion = 1.3)))
+  expect_true(all(diff(far) <= 0) && all(is.finite(far)))
   # a limit between two infinite values is one
   values <- matrix(c(0, Inf, Inf, Inf), 1L)
   expect_identical(weighted_quantiles(values, rep(0.25, 4L), c(0.025, 0.975)), matrix(c(0, Inf), 1L))

@@ -150,15 +150,6 @@ Rcpp::NumericVector probe_parallel(int blocks, int threads, Rcpp::IntegerVector 
   return to_r(sums);
 }
 
-// [[Rcpp::export(rng = false)]]
-bool probe_has_openmp() {
-#ifdef _OPENMP
-  return true;
-#else
-  return false;
-#endif
-}
-
 // CPU seconds that one operation takes, averaged over `repeats` runs in a row; A is positive definite and L
 // its lower Cholesky factor. For bench/, where R's own functions are timed beside it.
 // [[Rcpp::export(rng = false)]]
