@@ -371,8 +371,17 @@ conditional_target <- function(fit, inputs, values, kept) {
     outside = outside_rows(
       unlist(Map(function(specs, kept) specs[vapply(kept, any, NA)], predictor_specs(fit$design), kept), FALSE), frame
     ),
-    offset = offset_moved(fit$design, n) + conditional_offset(fit, inputs, values)
+    offset = offset_moved(fit$design, n) + conditional_offset(fit, inputs, values), known = typical_known(fit, n)
   )
+}
+
+#' What is known of responses at typical values: the medians of the ends of truncation. NULL where standard errors differ
+#' between rows, of which none is typical
+#' @noRd
+typical_known <- function(fit, n) {
+  known <- fit$model$known
+  if (is.null(known) || length(unique(known[, "variance"])) > 1L) return(NULL)
+  matrix(apply(known, 2L, stats::median), n, ncol(known), byrow = TRUE, dimnames = list(NULL, colnames(known)))
 }
 
 #' Which effects conditional predictions include: of groups and regions those that `re_formula` keeps and whose values

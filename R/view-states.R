@@ -15,10 +15,11 @@ at_mode <- function(fit) at_state(fit, fit_states(fit)[[1L]])
 # responses, as in the model list, where a question about a response needs it.
 
 #' Marginals with what is known of their rows
-#' @param known As in the model list, of `rows`.
+#' @param known As in the model list. @param rows Which of its rows the marginals' are, again and again where there are
+#'   fewer; all by default.
 #' @noRd
 with_known <- function(marginals, known, rows = NULL) {
-  marginals$known <- if (is.null(rows)) known else take_rows_of(known, rows)
+  marginals$known <- if (is.null(rows)) known else take_rows_of(known, rep_len(rows, nrow(marginals$mean)))
   marginals
 }
 

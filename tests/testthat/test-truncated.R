@@ -356,3 +356,32 @@ test_that("bad bounds are errors that name the row", {
   fails(I(count > 1) | trunc(lb = 0) ~ x, "family", "trunc", galvi_family("cumulative"))
   fails(y | trunc(lb = 0) + cens(x) ~ x, "formula", "cannot be combined")
 })
+
+test_that("means of truncated responses have limits, and effects are at typical ends", {
+  set.seed(3)
+  d <- data.frame(x = rnorm(60), low = rep(c(-1, -0.5, 0), 20))
+  d$y <- 1 + 0.5 * d$x + rnorm(60)
+  d <- d[d$y > d$low, ]
+  fits <- list(
+    galvi(y | trunc(lb = -1) ~ x, d), galvi(y | trunc(lb = low, ub = 9) ~ x, d, student()),
+    galvi(y | trunc(lb = low) ~ x + s(x, k = 5), d)
+  )
+  new <- data.frame(x = c(0, 1, 2), low = c(-1, 0, -1))
+  for (fit in fits) {
+    limits <- predict(fit, new, type = "response", interval = "credible")
+    expect_true(all(limits[, "lwr"] < limits[, "fit"] & limits[, "fit"] < limits[, "upr"]))
+    # a row's limits are its own
+    alone <- do.call(rbind, lapply(1:3, function(i) {
+      predict(fit, new[i, ], type = "response", interval = "credible")
+    }))
+    expect_close(unname(limits), unname(alone), tol$fuzz_rounding)
+    low <- stats::median(if (is.null(fit$design$known$lb)) -1 else eval(fit$design$known$lb, d) + numeric(nrow(d)))
+    effects <- conditional_effects(fit, "x", resolution = 5)[[1L]]
+    expect_close(
+      effects$estimate__,
+      unname(predict(fit, data.frame(x = effects$x, low = low), type = "response", interval = "credible")[, "fit"]), 0.05
+    )  # a median beside a mean
+    predicted <- conditional_effects(fit, "x", method = "posterior_predict", resolution = 5)[[1L]]
+    expect_true(all(predicted$lower__ >= low))
+  }
+})
