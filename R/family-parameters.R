@@ -364,7 +364,10 @@ binomial_precision_start <- function(y, weights) list(start = 10, lower = 1e-3, 
 
 # The starting value from the responses that are not zero.
 positive_part <- function(start) {
-  function(y, weights) if (any(y > 0)) start(y[y > 0], weights[y > 0]) else start(rep(1, length(y)), weights)
+  function(y, weights) {
+    own <- y > 0 & weights > 0
+    if (any(own)) start(y[own], weights[own]) else start(rep(1, length(y)), weights)
+  }
 }
 
 clamp <- function(x, lower, upper) min(max(x, lower), upper)

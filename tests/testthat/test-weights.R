@@ -483,3 +483,11 @@ test_that("rows of next to no weight leave the prior, whatever the method", {
     }
   }
 })
+
+test_that("counts of which only zeros have a weight are fitted", {
+  d <- data.frame(y = c(0, 1, 2, 4, 0, 3), x = 1:6, w = c(1, 0, 0, 0, 1, 0))
+  for (family in c("hurdle_negbinomial", "hurdle_poisson", "zero_inflated_negbinomial")) {
+    fit <- suppressWarnings(galvi(y ~ x, d, family, weights = w))
+    expect_true(all(is.finite(fitted(fit))))
+  }
+})
