@@ -10,8 +10,8 @@ complete_family <- function(entry) {
     latents = function(levels, family) NULL,
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
     intercept = function(family) TRUE, robust = FALSE, no_predictor = character(),
-    volatility = FALSE, location = "mean", sigma = function(parameters) 1, log_upper = NULL, refused = character(),
-    instead = character(), censored = character(), times = FALSE, angle = FALSE
+    volatility = FALSE, location = "mean", sigma = function(parameters) 1, log_upper = NULL, draw = NULL,
+    refused = character(), instead = character(), censored = character(), times = FALSE, angle = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }
@@ -121,6 +121,7 @@ no_nu_predictor <- paste(
 # volatility: is the response noise of mean zero whose variance is modelled?
 # location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
 # log_upper(y, mean, parameters): log P(Y > y), of positive responses that have no likelihood of censored ones.
+# draw(mean, size, p): responses, see family-draws.R; without it they are quantiles at uniform numbers.
 # refused: links that base R has, and why they are refused; instead: what else to use.
 # dpars: the parameters beside the mean or location that may have a linear predictor, in the order of the core's latent
 # values, see parameter(). with_predictors: for each set of them that may, by which it is named, the core's likelihood, or
@@ -143,7 +144,7 @@ family_types <- lapply(c(list(
     censored = c(identity = "censored_gaussian")
   ),
   student = list(
-    links = c(identity = "student"), response = number_response, example = c(0, 1, 1),
+    links = c(identity = "student"), response = number_response, example = c(0, 1, 1), draw = student_draw,
     parameters = list(
       df = positive(df_start, default = fixed(4), also = "nu"),
       scale = positive(spread_start, default = 1, sd = TRUE, also = "sigma")
@@ -169,7 +170,7 @@ family_types <- lapply(c(list(
     sigma = function(parameters) parameters$scale
   ),
   exgaussian = list(
-    links = c(identity = "exgaussian"), response = number_response, example = c(0, 1, 1),
+    links = c(identity = "exgaussian"), response = number_response, example = c(0, 1, 1), draw = exgaussian_draw,
     parameters = list(
       sigma = positive(function(y, weights) exgaussian_start(y, weights)$sigma, default = 1, sd = TRUE),
       beta = positive(function(y, weights) exgaussian_start(y, weights)$beta, default = 1, sd = TRUE)
@@ -179,7 +180,7 @@ family_types <- lapply(c(list(
     with_predictors = c(sigma = "exgaussian_log_sigma", `sigma beta` = "exgaussian_log_sigma_log_beta")
   ),
   skew_normal = list(
-    links = c(identity = "skew_normal"), response = number_response, example = c(0, 1, 1),
+    links = c(identity = "skew_normal"), response = number_response, example = c(0, 1, 1), draw = skew_normal_draw,
     parameters = list(
       sigma = positive(sd_start, default = 1, sd = TRUE),
       alpha = signed(skewness_start, "cubed", weak = new_value("normal", mean = 0, sd = 10), default = 1)
@@ -200,23 +201,25 @@ family_types <- lapply(c(list(
       logit = "binomial_logit", probit = "binomial_probit", cloglog = "binomial_cloglog", loglog = "binomial_loglog",
       cauchit = "binomial_cauchit"
     ),
-    response = binomial_response, example = c(0, 1, 1),
+    response = binomial_response, example = c(0, 1, 1), draw = binomial_draw,
     refused = c(log = large_probability, identity = large_probability),
     instead = c(log = risk_ratios, identity = risk_differences)
   ),
   poisson = list(
     links = c(log = "poisson", softplus = "poisson_softplus"), response = count_response, example = c(0, 1, 1),
+    draw = poisson_draw,
     refused = c(identity = negative_mean, sqrt = two_means), instead = c(identity = additive, sqrt = additive)
   ),
   negbinomial = list(
     links = c(log = "negbinomial", softplus = "negbinomial_softplus"), response = count_response, example = c(0, 1, 1),
+    draw = negbinomial_draw,
     parameters = list(size = positive(size_start, default = 1, also = "shape")),
     refused = c(identity = negative_mean, sqrt = two_means), instead = c(identity = additive, sqrt = additive),
     dpars = list(shape = parameter("log", "size")),
     with_predictors = list(shape = c(log = "negbinomial_log_size", softplus = "negbinomial_softplus_log_size"))
   ),
   nbinom1 = list(
-    links = c(log = "nbinom1"), response = count_response, example = c(0, 1, 1),
+    links = c(log = "nbinom1"), response = count_response, example = c(0, 1, 1), draw = nbinom1_draw,
     parameters = list(phi = positive(multiple_start, default = 1)),
     dpars = list(phi = parameter("log", "phi")),
     with_predictors = c(phi = "nbinom1_log_phi")
@@ -228,6 +231,7 @@ family_types <- lapply(c(list(
   ),
   Gamma = list(
     links = c(log = "gamma", softplus = "gamma_softplus"), response = positive_response, example = c(1, 2, 1),
+    draw = gamma_draw,
     parameters = list(shape = positive(shape_start, per_weight = -1)), log_upper = gamma_log_upper,
     refused = c(inverse = "its mean could turn negative", identity = negative_mean, sqrt = two_means),
     instead = c(identity = additive, sqrt = additive),
@@ -236,6 +240,7 @@ family_types <- lapply(c(list(
   ),
   inverse.gaussian = list(
     links = c(log = "inverse_gaussian"), response = positive_response, example = c(1, 2, 1),
+    draw = inverse_gaussian_draw,
     parameters = list(dispersion = positive(inverse_gaussian_start, per_weight = 1)),
     log_upper = inverse_gaussian_log_upper,
     refused = c(
@@ -245,7 +250,7 @@ family_types <- lapply(c(list(
     with_predictors = c(phi = "inverse_gaussian_log_shape")
   ),
   tweedie = list(
-    links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1),
+    links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1), draw = tweedie_draw,
     parameters = list(
       dispersion = positive(tweedie_start, also = "phi", per_weight = 1),
       power = in_interval("one_to_two", start = 1.5, lower = 1.01, upper = 1.99)
@@ -287,7 +292,7 @@ family_types <- lapply(c(list(
     with_predictors = c(sigma = "lognormal_log_sigma"), censored_with = c(sigma = "lognormal_log_sigma")
   ),
   beta_family = list(
-    links = c(logit = "beta"), response = fraction_response, example = c(0.2, 0.5, 0.4),
+    links = c(logit = "beta"), response = fraction_response, example = c(0.2, 0.5, 0.4), draw = beta_draw,
     parameters = list(precision = positive(precision_start, default = 1, also = "phi")),
     dpars = list(phi = parameter("log", "precision")),
     with_predictors = c(phi = "beta_log_precision")
@@ -309,7 +314,7 @@ family_types <- lapply(c(list(
     with_predictors = c(`zoi coi` = "zero_one_inflated_beta", `phi zoi coi` = "zero_one_inflated_beta_log_phi")
   ),
   beta_binomial = list(
-    links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1),
+    links = c(logit = "beta_binomial"), response = binomial_response, example = c(0, 1, 1), draw = beta_binomial_draw,
     parameters = list(precision = positive(binomial_precision_start, default = 1, also = "phi")),
     dpars = list(phi = parameter("log", "precision")),
     with_predictors = c(phi = "beta_binomial_log_precision")

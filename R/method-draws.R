@@ -307,10 +307,10 @@ with_places <- function(frame, na.action) {
   structure(out, class = "data.frame", row.names = names(index), seed = attr(frame, "seed"))
 }
 
-#' One response per row, given eta: the quantile function at a uniform draw, or a custom family's own draws
+#' One response per row, given eta: the family's own draws, or the quantile function at a uniform draw
 #' @noRd
 draw_response <- function(fit, target, eta) {
-  if (!is.null(own <- custom_draws(fit, eta))) return(own)
+  if (!is.null(own <- or_else(custom_draws(fit, eta), family_draws(fit, target, eta)))) return(own)
   given <- with_known(list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta))), target$known)
   if (is_counts(fit)) return(draw_counts(class_probabilities(fit, given),
     if (is.null(target$counts)) target$size else rowSums(target$counts)))
@@ -322,6 +322,19 @@ draw_response <- function(fit, target, eta) {
     u <- ifelse(late, before + (1 - before) * u, u)
   }
   response_moment(fit, given, "quantile", size = target$size, probability = u)
+}
+
+#' Responses of known linear predictors by the family's `draw`, or NULL: where rows are truncated, or have weights or
+#' predictors of their own for its parameters, it does not say what is drawn
+#' @noRd
+family_draws <- function(fit, target, eta) {
+  draw <- if (!is_mixed(fit$family)) family_type(fit$family)$draw
+  trials <- trials_of(fit, target)
+  if (is.null(draw) || ncol(eta) > 1L || !is.null(target$known) || any(target$size != trials)) return(NULL)
+  mean <- if (fit$family$link == "identity") eta[, 1L] else response_moment(fit, certain(eta[, 1L]), "mean")
+  y <- suppressWarnings(draw(mean, target$size, family_parameters(fit)))
+  # means that are no numbers, or so large that R's generators refuse them
+  if (all(is.finite(y))) y
 }
 
 #' Multinomial counts of so many trials: N x classes

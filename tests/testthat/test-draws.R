@@ -254,3 +254,46 @@ test_that("every form of draws has as many as were asked for, of the same seed",
     expect_identical(posterior::ndraws(of(fit, draws = 3)), 3L)
   }
 })
+
+test_that("families' own draws have the distribution that the core computes, at all of a parameter's values", {
+  drawing <- names(Filter(function(entry) !is.null(entry$draw), family_types))
+  expect_gte(length(drawing), 12)
+  set.seed(11)
+  n <- 4000
+  # of uniform numbers: the largest distance of the distribution function is exceeded once in 10,000
+  expect_uniform <- function(u) expect_lt(max(abs(sort(u) - (seq_len(n) - 0.5) / n)), 2.23 / sqrt(n))
+  for (name in drawing) {
+    fit <- suppressWarnings(galvi(y ~ x, data.frame(y = family_types[[name]]$example, x = c(0, 1, 3)), name,
+      hyper = "fixed"))
+    learned <- unlist(fit$model$likelihood$hyper)
+    for (factor in c(0.5, 1, 3)) {
+      fit$posterior$hyper[learned] <- if (name == "tweedie") c(factor, 1 + factor / 4) else factor
+      for (eta in c(-2, 0.5)) {
+        size <- if (grepl("binomial", name)) 7 else 1
+        target <- list(n = n, size = rep(size, n))
+        y <- family_draws(fit, target, matrix(eta, n, 1L))
+        cdf <- function(y) response_moment(fit, certain(rep(eta, n)), "cdf", size = target$size, y = y)
+        # a value of positive probability stands for its share of the unit interval
+        before <- if (is_discrete(fit)) cdf(y - 1) else ifelse(y %in% family_types[[name]]$point, 0, cdf(y))
+        expect_uniform(before + stats::runif(n) * (cdf(y) - before))
+      }
+    }
+  }
+})
+
+test_that("rows of which a family's own draws do not tell are drawn by quantiles", {
+  set.seed(12)
+  d <- data.frame(x = rnorm(60), w = rep(c(0.1, 10), 30))
+  d$y <- rgamma(60, 5, 5)
+  fits <- list(
+    galvi(y | trunc(lb = 0.5) ~ x, d[d$y > 0.5, ], Gamma("log")), galvi(y ~ x, d, Gamma("log"), weights = w),
+    galvi(list(y ~ x, shape ~ x), d, Gamma("log"))
+  )
+  for (fit in fits) {
+    target <- training_target(fit)
+    expect_null(family_draws(fit, target, matrix(0, target$n, n_latents(fit))))
+  }
+  # no generator of R's has such means
+  large <- suppressWarnings(galvi(y ~ 1, data.frame(y = c(1, 2, 1)), "poisson", hyper = "fixed"))
+  expect_null(family_draws(large, list(n = 1L, size = 1), matrix(800)))
+})
