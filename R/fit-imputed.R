@@ -171,7 +171,7 @@ in_first_coding <- function(first, fit) {
     theirs <- if (n_predictors(fit) > 1L && k > 1L) first$design$others[[k - 1L]]$specs else first$design$specs
     to <- fixed_spec(theirs)$coding$A
     from <- fixed_spec(own)$coding$A
-    if (is.null(to)) from else solve(to, or_else(from, diag(nrow(to))))
+    if (is.null(to)) from else solve(to, or_else(from, diag(nrow(to))), tol = 0)  # columns far from zero
   })
   # thresholds at x = 0 are the same, which those of the first are moved from
   at <- if (shifts_thresholds(fit)) fit$model$likelihood$hyper$thresholds

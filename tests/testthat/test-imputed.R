@@ -204,3 +204,14 @@ test_that("totals are mixtures of the data sets' totals", {
     expect_true(mixed$lwr > min(own$lwr) - 1e-6 && mixed$upr < max(own$upr) + 1e-6)
   }
 })
+
+test_that("columns far from zero, as seconds since 1970, are combined", {
+  set.seed(4)
+  d <- data.frame(x = rnorm(30), f = factor(rep(c("a", "b", "c"), 10)))
+  d$y <- rpois(30, exp(0.5 * d$x))
+  d$far <- d$x + 1e9
+  other <- transform(d, x = x + 0.01, far = far + 0.01)
+  near <- summary(galvi(y ~ x + f, list(d, other), poisson()))$coefficients
+  far <- summary(galvi(y ~ far + f, list(d, other), poisson()))$coefficients
+  expect_close(far[-1L, 1:2], near[-1L, 1:2], 1e-6)  # 1e9 + x keeps seven digits of x
+})
