@@ -257,6 +257,13 @@ nodes_of_classes <- function(mean, between) {
     .Call(`_galvi_nodes_of_classes`, mean, between)
 }
 
+#' log sum_s exp(x_ns) of each row
+#' @param x N x S; where a row's largest number is infinite, or one is missing, the result is that.
+#' @noRd
+log_sum_exp <- function(x) {
+    .Call(`_galvi_log_sum_exp`, x)
+}
+
 #' Quantiles of a mixture of monotone functions (src/predictive/monotone_mixture.h)
 #' @noRd
 mixture_quantiles <- function(mixture, probabilities) {

@@ -304,16 +304,12 @@ average_points <- function(points, f, log = FALSE) {
       dim(x) <- c(length(at), length(own$weight))
       # weights are of sum one but for rounding, and no probability is above one
       if (!log) return(pmin(pmax(drop(x %*% own$weight), min(x, Inf, na.rm = TRUE)), max(x, -Inf, na.rm = TRUE)))
-      top <- row_top(x)
-      ifelse(is.finite(top), top + base::log(drop(exp(x - top) %*% own$weight)), top)
+      log_sum_exp(x + rep(base::log(own$weight), each = length(at)))
     }, numeric(length(at))), length(at))
   })
   if (is.null(out)) return(out)
   if (ncol(out) == 1L) out[, 1L] else out
 }
-
-# row_max() for many columns.
-row_top <- function(x) x[cbind(seq_len(nrow(x)), max.col(x, "first"))]
 
 # A user's density is integrated over the response of each row at each point: a few of them have to do.
 affordable_points <- function(fit, points) {

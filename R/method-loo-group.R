@@ -220,11 +220,6 @@ least_share <- 0.02
 # One number of each state for each group: groups x states.
 column_of <- function(parts, what) do.call(cbind, lapply(parts, `[[`, what))
 
-log_sum_exp <- function(x) {
-  top <- row_max(x)
-  ifelse(is.finite(top), top + log(rowSums(exp(x - top))), top)
-}
-
 # Rows of groups whose covariances are computed together.
 rows_at_once <- 1000L
 

@@ -159,10 +159,6 @@ least_effective <- 100
 loo_at_points <- function(fit) {
   model <- fit$model
   share <- pmin(1, model$weights)
-  sum_of <- function(x) {
-    top <- row_top(x)
-    top + log(rowSums(exp(x - top)))
-  }
   out <- by_point_rows(affordable_points(fit, fitted_points_of(fit)), function(own, at) {
     density <- point_values(own, at, function(state) {
       state_moment(fit, state, "log_density", at, model$size, model$y, NULL, model$censoring, model$counts,
@@ -172,7 +168,8 @@ loo_at_points <- function(fit) {
     with <- log_weight + density
     without <- log_weight - share[at] * density
     without[is.nan(without)] <- -Inf
-    cbind(sum_of(without + density) - sum_of(without), sum_of(with), exp(2 * sum_of(without) - sum_of(2 * without)))
+    total <- log_sum_exp(without)
+    cbind(log_sum_exp(without + density) - total, log_sum_exp(with), exp(2 * total - log_sum_exp(2 * without)))
   })
   list(without = out[, 1L], with = out[, 2L], effective = out[, 3L])
 }

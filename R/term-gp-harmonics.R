@@ -64,14 +64,14 @@ with_harmonics <- function(kernel, count) {
 
 # ---- terms ----
 
-# The number in the series of a term's kernels; NULL where it has none.
+# The number in the series of a term's kernels, Inf in a full process; NULL where no kernel is a series.
 harmonics_of <- function(term) {
   for (leaf in unlist(lapply(not_null(term_kernels(term)), kernel_leaves), recursive = FALSE)) {
-    if (!is.null(leaf$constants$harmonics)) return(leaf$constants$harmonics)
+    if (is_series(leaf)) return(or_else(leaf$constants$harmonics, Inf))
   }
 }
 
-# Of full processes, which need none, NULL.
+# NULL: all of them, for a full process.
 with_term_harmonics <- function(term, count) {
   if (!is.null(term[["kernel"]])) term$kernel <- with_harmonics(term$kernel, count)
   if (!is.null(term[["kernels"]])) term$kernels <- lapply(term$kernels, with_harmonics, count)

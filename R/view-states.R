@@ -107,9 +107,7 @@ log_average_states <- function(states, f) {
   if (inherits(states, "galvi_points")) return(average_points(states, f, log = TRUE))
   if (length(states) == 1L) return(f(states[[1L]]))
   values <- vapply(states, function(state) log(state$weight) + f(state), numeric(nrow(states[[1L]]$mean)))
-  values <- matrix(values, ncol = length(states))
-  top <- apply(values, 1L, max)
-  ifelse(is.finite(top), top + log(rowSums(exp(values - top))), top)
+  log_sum_exp(matrix(values, ncol = length(states)))
 }
 
 # ---- quantiles ----

@@ -491,6 +491,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// log_sum_exp
+Rcpp::NumericVector log_sum_exp(Rcpp::NumericMatrix x);
+RcppExport SEXP _galvi_log_sum_exp(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(log_sum_exp(x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // mixture_quantiles
 Rcpp::NumericVector mixture_quantiles(Rcpp::List mixture, Rcpp::NumericVector probabilities);
 RcppExport SEXP _galvi_mixture_quantiles(SEXP mixtureSEXP, SEXP probabilitiesSEXP) {
@@ -628,6 +638,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 6},
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
     {"_galvi_nodes_of_classes", (DL_FUNC) &_galvi_nodes_of_classes, 2},
+    {"_galvi_log_sum_exp", (DL_FUNC) &_galvi_log_sum_exp, 1},
     {"_galvi_mixture_quantiles", (DL_FUNC) &_galvi_mixture_quantiles, 2},
     {"_galvi_mixture_below", (DL_FUNC) &_galvi_mixture_below, 2},
     {"_galvi_prior_variances", (DL_FUNC) &_galvi_prior_variances, 2},

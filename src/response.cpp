@@ -1,12 +1,15 @@
 // The border: predictions of responses and of classes, and curvatures, row by row, from moments of eta.
 #include <Rcpp/Lightest>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 
 #include "border/list_access.h"
 #include "border/model_from_list.h"
 #include "border/monitor.h"
+#include "function/elementwise.h"
 #include "likelihood/custom.h"
 #include "likelihood/distributional.h"
 #include "numeric/alike_rows.h"
@@ -68,8 +71,8 @@ const std::map<std::string, Quantity>& quantities() {
   return table;
 }
 
-/// Log densities of rows whose eta is known, as at points: many at once, by what the likelihood computes of the same rows
-/// once for all sets of hyperparameters.
+/// Rows whose eta is known, as at points: moments without integrals, and log densities of many rows at once, by what the
+/// likelihood computes of the same rows once for all sets of hyperparameters.
 class KnownRows {
  public:
   KnownRows(const Likelihood& likelihood, galvi::Index count)
@@ -95,6 +98,26 @@ class KnownRows {
       likelihood_.careful_log_densities(rows, eta.middleRows(first, rows.size()),
                                         Eigen::Map<Eigen::ArrayXd>(out + first, rows.size()));
       first += rows.size();
+    }
+    return true;
+  }
+
+  /// The mean or the variance of responses; false as above.
+  template <class DatumOf, class Mean, class Variance>
+  bool moments(const std::string& what, const DatumOf& datum, const Mean& mean, const Variance& variance,
+               double* out) const {
+    using namespace galvi;
+    if (!possible_ || !(what == "mean" || what == "variance")) return false;
+    std::vector<double> eta(K_);
+    for (Index n = 0; n < count_; ++n) {
+      const Datum row = datum(n);
+      if (std::isnan(row.y) || std::isnan(row.size) || std::isnan(row.upper)) return false;
+      for (Index k = 0; k < K_; ++k) {
+        eta[k] = mean(n, k);
+        if (!(variance(n, k) == 0.0) || !std::isfinite(eta[k])) return false;
+      }
+      out[n] = what == "mean" ? likelihood_.conditional_mean(row, eta.data())
+                              : likelihood_.conditional_variance(row, eta.data());
     }
     return true;
   }
@@ -205,13 +228,12 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
     monitor.poll();
     if (set > 0) l->update(values.row(set).transpose());
     const R_xlen_t first = set * part;
-    const bool certain = what == "log_density" &&
-                         known_rows.log_densities(
-                             [&](R_xlen_t n) { return datum_of(first + n); },
-                             [&](R_xlen_t n, galvi::Index k) { return mean[first + n + k * N]; },
-                             [&](R_xlen_t n, galvi::Index k) { return at(variance, first + n + k * N); },
-                             out.begin() + first);
-    if (certain) continue;
+    const auto datum = [&](R_xlen_t n) { return datum_of(first + n); };
+    const auto mean_of = [&](R_xlen_t n, galvi::Index k) { return mean[first + n + k * N]; };
+    const auto variance_of = [&](R_xlen_t n, galvi::Index k) { return at(variance, first + n + k * N); };
+    if (what == "log_density" ? known_rows.log_densities(datum, mean_of, variance_of, out.begin() + first)
+                              : known_rows.moments(what, datum, mean_of, variance_of, out.begin() + first))
+      continue;
     // many sets have few rows each, for which threads would wait for each other more than they would work
     const double work = sets > 1 ? 0.0 : row_work * static_cast<double>(part);
     galvi::parallel_for(context, (part + rows_at_a_time - 1) / rows_at_a_time, work, [&](galvi::Index block) {
@@ -413,6 +435,35 @@ galvi::MonotoneMixture mixture_from_list(const Rcpp::List& mixture) {
 }
 
 }  // namespace
+
+//' log sum_s exp(x_ns) of each row
+//' @param x N x S; where a row's largest number is infinite, or one is missing, the result is that.
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector log_sum_exp(Rcpp::NumericMatrix x) {
+  using Column = Eigen::Map<const Eigen::ArrayXd>;
+  constexpr R_xlen_t most = 512;  // what is summed stays in the cache
+  const R_xlen_t N = x.nrow(), S = x.ncol();
+  Rcpp::NumericVector out(N, R_NegInf);
+  Eigen::ArrayXd top(most), sum(most), share(most);
+  for (R_xlen_t first = 0; first < N; first += most) {
+    const R_xlen_t rows = std::min(most, N - first);
+    const auto column = [&](R_xlen_t s) { return Column(x.begin() + first + s * N, rows); };
+    auto largest = top.head(rows);
+    largest.setConstant(R_NegInf);
+    for (R_xlen_t s = 0; s < S; ++s) largest = (column(s) > largest || column(s).isNaN()).select(column(s), largest);
+    sum.head(rows).setZero();
+    for (R_xlen_t s = 0; s < S; ++s) {
+      auto own = share.head(rows);
+      own = column(s) - largest;
+      galvi::exp_each(own);
+      sum.head(rows) += own;
+    }
+    for (R_xlen_t n = 0; n < rows; ++n)
+      out[first + n] = std::isfinite(top[n]) ? top[n] + std::log(sum[n]) : top[n];
+  }
+  return out;
+}
 
 //' Quantiles of a mixture of monotone functions (src/predictive/monotone_mixture.h)
 //' @noRd

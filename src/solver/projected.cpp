@@ -359,6 +359,8 @@ std::vector<Coefficients> ProjectedSolver::coefficients(const SolverState& state
 
 // They are zero where the prior variance is (an intercept that thresholds replace).
 ProjectedSolver::WhitenedState ProjectedSolver::whitened(const SolverState& state) const {
+  if (state.latent_mean.size() != latent_ || state.latent_chol.rows() != latent_)
+    throw std::invalid_argument("the posterior is not one of this model: it has no latent vector of its columns");
   const Vector whitening = (prior_->scale().array() > 0).select(prior_->scale().cwiseInverse(), 0.0);
   return {whitening.cwiseProduct(state.latent_mean - prior_->coefficient_mean()),
           whitening.asDiagonal() * state.latent_chol};

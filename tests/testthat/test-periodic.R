@@ -232,5 +232,28 @@ test_that("products are chains where there are many rows", {
   expect_identical(term(6000)$type, "chain")
   expect_lte(state_dimension(term(6000)$kernel), 42)
   expect_identical(term(500)$type, "kernel")
-  expect_null(harmonics_of(term(500)))
+  expect_identical(harmonics_of(term(500)), Inf)
+})
+
+test_that("a process that became full while learning is full in the fit", {
+  set.seed(897420)
+  d <- data.frame(x = rnorm(12), time = c(1, 2, 3, 3, 3, 3, 5, 7, 7, 10, 10, 11))
+  d$y <- c(0.2, 1.4, 5, 0.1, 9, 0.3, 0.5, 4, 0.1, 2, 7, 0.4)
+  model <- galvi_model(galvi_design(y ~ x + gp(time, kernel = periodic(7)), d, student()), hyper = "fixed")
+  short <- model$hyper$value
+  short[model$hyper$name == "gp(time).lengthscale"] <- 0.01
+  full <- renewed_harmonics(model, short)
+  expect_identical(full$predictors[[1L]]$solver, "dense_kernel")
+  # what a fit keeps makes the same model again
+  expect_identical(with_kept_harmonics(model, kept_harmonics(full))$predictors, full$predictors)
+  expect_null(renewed_harmonics(full, short))
+  posterior <- galvi_infer(full)
+  posterior$harmonics <- kept_harmonics(full)
+  fit <- galvi_fit(model, posterior)
+  expect_close(predict(fit, d, type = "link"), fit$posterior$mean[, 1L], tol$fuzz_prediction)
+  # a posterior of another model is an error, not a fault of memory
+  fit$posterior["latent"] <- list(NULL)
+  columns <- galvi(y ~ x, d, hyper = "fixed")
+  columns$posterior["latent"] <- list(NULL)
+  expect_error(predict(columns, d, type = "link"), "posterior is not one of this model")
 })
