@@ -30,6 +30,9 @@ quote_names <- function(x, mark = "`", max = 12L) {
   paste0(paste(words, collapse = ", "), if (more) sprintf(" and %d more", length(x) - max))
 }
 
+# my x for `my x`, as coefficients are called of columns whose names R cannot read.
+without_backticks <- function(x) gsub("`", "", x, fixed = TRUE)
+
 #' Each name in quotes, unless it has them, as the coefficient of a column `my x` has
 #' @noRd
 quoted <- function(x, mark = "`") ifelse(mark == "`" & grepl("^`.*`$", x), x, paste0(mark, x, mark))

@@ -59,13 +59,20 @@ looked_up <- function(expr) {
   out <- character()
   while (is.call(expr)) {
     head <- head_name(expr)
-    parts <- as.list(expr)[-1L]
+    parts <- if (head_name(expr, "stats") == "C") coding_arguments(expr) else as.list(expr)[-1L]
     if (head %in% c("function", "::", ":::", "~") || !length(parts)) return(unique(out))
     if (head %in% c("$", "@")) parts <- parts[1L]
     for (part in parts[-1L]) if (!missing(part)) out <- c(out, looked_up(part))
     expr <- parts[[1L]]
   }
   unique(c(if (is.symbol(expr) && nzchar(as.character(expr))) as.character(expr), out))
+}
+
+# C(f, treatment): the word is not looked up, it stands for contr.treatment.
+coding_arguments <- function(expr) {
+  parts <- as.list(match.call(stats::C, expr))[-1L]
+  quoted <- is.symbol(parts$contr) && as.character(parts$contr) %in% c("poly", "helmert", "sum", "treatment", "SAS")
+  if (quoted) parts[names(parts) != "contr"] else parts
 }
 
 is_dot <- function(expr) identical(expr, quote(.))

@@ -431,7 +431,7 @@ model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...)
     values[c("ELPD", "ELPD_SE")] <- loo["elpd_loo", c("Estimate", "SE")]
     values[c("LOOIC", "LOOIC_SE")] <- loo["looic", c("Estimate", "SE")]
   }
-  has_mean <- !inherits(model, "galvi_cox") && !has_classes(model) && !is_volatility(model) && !is_censored(model)
+  has_mean <- !inherits(model, "galvi_cox") && !is_by_class(model) && !is_volatility(model) && !is_censored(model)
   if (has_mean) {
     r2 <- if (inherits(model, "galvi_wide")) list(R2 = explained(model)) else r2.galvi(model)
     values[names(r2)] <- lapply(r2, unname)

@@ -10,7 +10,8 @@ complete_family <- function(entry) {
     latents = function(levels, family) NULL,
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
     intercept = function(family) TRUE, robust = FALSE, no_predictor = character(),
-    volatility = FALSE, location = "mean", sigma = function(parameters) 1, log_upper = NULL, draw = NULL,
+    volatility = FALSE, location = "mean", linked_mean = TRUE, sigma = function(parameters) 1, log_upper = NULL,
+    draw = NULL,
     refused = character(), instead = character(), censored = character(), times = FALSE, angle = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
@@ -119,6 +120,7 @@ no_nu_predictor <- paste(
 # times: is the response exp(eta) times a positive variable whose mean is not 1?
 # angle: is the response an angle, of which whole turns do not count?
 # volatility: is the response noise of mean zero whose variance is modelled?
+# linked_mean: is the mean the inverse link of eta, where no other predictor and no multiple stands between them?
 # location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
 # log_upper(y, mean, parameters): log P(Y > y), of positive responses that have no likelihood of censored ones.
 # draw(mean, size, p): responses, see family-draws.R; without it they are quantiles at uniform numbers.
@@ -302,7 +304,7 @@ family_types <- lapply(c(list(
     parameters = list(
       cuts = in_order(cut_starts, labels = function(response) c("cutzero", "cutone")),
       phi = positive(inner_precision_start, default = 1)
-    ), point = c(0, 1),
+    ), point = c(0, 1), linked_mean = FALSE,
     dpars = list(phi = parameter("log", "phi")), with_predictors = c(phi = "ordbeta_log_phi")
   ),
   zero_one_inflated_beta = list(

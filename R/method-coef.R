@@ -220,15 +220,16 @@ confint.galvi <- function(object, parm, level = 0.95, ...) {
   }
   chosen <- parm
   if (is.numeric(parm)) parm <- own[parm]
-  unknown <- as.character(chosen)[!parm %in% known]
+  at <- match(without_backticks(parm), without_backticks(known))
+  unknown <- as.character(chosen)[is.na(at)]
   if (length(unknown)) {
     stop_galvi("argument", paste0(
       "`parm` must name fixed effects", if (length(thresholds)) " or thresholds", ", not ",
       quote_names(unknown, "\""), "; this fit has ", if (length(known)) quote_names(known, "\"", 30L) else "none", "."
     ))
   }
-  limits <- rbind(coefficient_limits(object, level), thresholds)[match(parm, known), , drop = FALSE]
-  dimnames(limits) <- list(parm, limit_names(level))
+  limits <- rbind(coefficient_limits(object, level), thresholds)[at, , drop = FALSE]
+  dimnames(limits) <- list(known[at], limit_names(level))
   limits
 }
 

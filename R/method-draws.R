@@ -124,14 +124,15 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
   names <- c(coefficient_names(object), hyper$name[shown])
   dimnames(out) <- list(names, paste0(format(100 * tails(prob), trim = TRUE, digits = 3), "%"))
   if (is.null(pars)) return(out)
-  unknown <- setdiff(pars, names)
+  at <- match(without_backticks(pars), without_backticks(names))
+  unknown <- pars[is.na(at)]
   if (length(unknown)) {
     stop_galvi("argument", sprintf(
       "`pars` must name coefficients or learned hyperparameters, not %s; this fit has %s.",
       quote_names(unknown, "\""), quote_names(names, "\"", 30L)
     ))
   }
-  out[pars, , drop = FALSE]
+  out[at, , drop = FALSE]
 }
 
 #' @rdname draws

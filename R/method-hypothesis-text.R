@@ -223,7 +223,7 @@ with_symbols <- function(text, known, wrong) {
     }
     inside <- regmatches(text, regexpr("^`[^`]*`", text))
     if (length(inside)) {
-      name <- gsub("`", "", inside, fixed = TRUE)
+      name <- without_backticks(inside)
       if (!name %in% names) stop_unknown_parameter(name, known, wrong)
       add(name, symbol_of(name))
       text <- substring(text, nchar(inside) + 1L)

@@ -31,7 +31,7 @@
 #' gaussian response), and the names in `fit$hyper`. Functions may be `exp`, `log`, `sqrt`, `abs`, `plogis` and others
 #' of one number.
 #'
-#' @param x A fit of [galvi()]; for `print()` the value of `hypothesis()`.
+#' @param x A fit of [galvi()]; for `print()` and `plot()` the value of `hypothesis()`.
 #' @param hypothesis Text, one or more hypotheses, each with one of the signs `>`, `<` and `=`. Names of the vector
 #'   become the labels of the result.
 #' @param class The class of the parameters: `"b"` (the default) for coefficients, `"sd"` and `"cor"` for standard
@@ -46,10 +46,12 @@
 #' @param seed NULL, or a number for [set.seed()] where draws are needed; the state of the random number generator is
 #'   restored.
 #' @param digits,... For `print()`: number of decimals; `...` must be empty.
+#' @param ask,main,xlab,ylab,xlim,ylim,col As in [plot()][plot.galvi].
 #' @return A list of class `galvi_hypothesis`: `hypothesis`, a data frame with columns `Hypothesis`, `Estimate`,
 #'   `Est.Error`, `CI.Lower`, `CI.Upper`, `Evid.Ratio`, `Post.Prob` and `Star` (`"*"` if a one-sided hypothesis has a
 #'   probability above 1 - `alpha`, or if zero is outside the interval of a two-sided one), before them `Group`, the
-#'   level, for other scopes; `class`; `alpha`.
+#'   level, for other scopes; `class`; `alpha`; `posteriors`, what `plot()` draws: the posterior density of each
+#'   hypothesis' left side less its right one, in a panel each. `plot()` returns these densities, invisibly.
 #' @section Errors:
 #' `galvi_error_argument` if a hypothesis cannot be read or names what is not there (the message lists what is), or
 #' another argument is not as described.
@@ -61,7 +63,9 @@
 #' @family questions
 #' @examples
 #' fit <- galvi(mpg ~ wt + qsec + factor(am), data = mtcars, prior = list(default = normal(0, 5)))
-#' hypothesis(fit, c("wt < -2", transmission = "factor(am)1 = 0", "qsec + wt / 4 > 0"))
+#' asked <- hypothesis(fit, c("wt < -2", transmission = "factor(am)1 = 0", "qsec + wt / 4 > 0"))
+#' asked
+#' plot(asked)
 #'
 #' # standard deviations and effects of groups
 #' growth <- galvi(weight ~ Time + (1 + Time | Chick), data = ChickWeight)
@@ -96,8 +100,10 @@ hypothesis.galvi <- function(x, hypothesis, class = "b", group = "", scope = c("
   }
   table <- do.call(rbind, unname(lapply(asked, hypothesis_row, alpha, robust)))
   row.names(table) <- NULL
-  structure(list(hypothesis = table, class = paste0(class, if (nzchar(group)) paste0("_", group)), alpha = alpha),
-    class = "galvi_hypothesis")
+  structure(list(
+    hypothesis = table, class = paste0(class, if (nzchar(group)) paste0("_", group)), alpha = alpha,
+    posteriors = unname(lapply(asked, `[[`, "posterior"))
+  ), class = "galvi_hypothesis")
 }
 
 check_word <- function(x, arg) {
@@ -369,6 +375,11 @@ posterior_quantiles <- function(q, probs) {
   if (!is.null(q$values)) return(drop(weighted_quantiles(matrix(q$values, 1L), q$weight, probs)))
   one <- function(x) matrix(x, 1L)
   vapply(probs, function(p) normal_mixture_quantile(one(q$mean), one(q$sd), q$weight, p), 0)
+}
+
+moved_posterior <- function(q, by) {
+  q[intersect(c("mean", "values"), names(q))] <- lapply(q[intersect(c("mean", "values"), names(q))], `+`, by)
+  q
 }
 
 negated <- function(q) {

@@ -397,12 +397,13 @@ unit_deviance <- function(fit, marginals, target, mean) {
   units
 }
 
-# The link of the mean is the predictor, and log p is bounded: not in models of a variance, of a quantile, of times or
-# of excess zeros. A custom family does not say what its mean is of eta.
+# The link of the mean is the predictor, and log p is bounded: not in models of a variance, of a quantile, of times, of
+# zeros and ones beside others, or of excess zeros. A custom family does not say what its mean is of eta.
 has_deviance <- function(fit) {
   if (is_custom(fit$family) || is_mixed(fit$family) || isTRUE(fit$model$likelihood$truncated)) return(FALSE)
   type <- family_type(fit$family)
-  !(type$volatility || type$times || type$location == "quantile" || any(vapply(type$dpars, `[[`, NA, "always")))
+  other_mean <- !type$linked_mean || type$volatility || type$times || type$location == "quantile"
+  !(other_mean || any(vapply(type$dpars, `[[`, NA, "always")))
 }
 
 stop_no_deviance <- function(fit) {

@@ -291,9 +291,9 @@ new_frame <- function(terms, newdata, args, xlevels) {
     attr(frame, "terms") <- terms
     return(frame)
   }
-  call <- as.call(c(
-    quote(stats::model.frame), list(formula = terms, data = newdata, na.action = quote(stats::na.pass)), args
-  ))
+  call <- as.call(c(quote(stats::model.frame), list(
+    formula = with_labels_of_factors(terms), data = newdata, na.action = quote(stats::na.pass)
+  ), args))
   failed <- function(e) stop_galvi("newdata", unreadable(conditionMessage(e), "newdata"))
   frame <- tryCatch(with_point(eval(call, environment(terms))), error = function(e) {
     # bases of splines cannot be computed without a value
@@ -306,6 +306,7 @@ new_frame <- function(terms, newdata, args, xlevels) {
     whole <- part[match(seq_len(nrow(newdata)), complete), , drop = FALSE]
     structure(whole, row.names = attr(newdata, "row.names"), terms = attr(part, "terms"))
   })
+  attr(frame, "terms") <- terms
   if (nrow(frame) != nrow(newdata)) {
     stop_galvi("newdata", unreadable(sprintf("found for '%s'", names(frame)[1L]), "newdata"))
   }
@@ -313,6 +314,26 @@ new_frame <- function(terms, newdata, args, xlevels) {
     frame[[name]] <- na_named(frame[[name]])
   }
   miss_with_groups(match_classes(frame, attr(terms, "dataClasses"), xlevels))
+}
+
+#' Terms in which factors of new data are their labels, where C(), relevel() and droplevels() would want a factor with
+#' the levels of the fit, which match_classes() gives: newdata may have text, as it may for other factors
+#' @noRd
+with_labels_of_factors <- function(terms) {
+  env <- environment(terms)
+  is_of_factors <- function(expr) {
+    if (!head_name(expr, c("stats", "base")) %in% c("C", "relevel", "droplevels")) return(FALSE)
+    f <- tryCatch(eval(expr[[1L]], env), error = function(e) NULL)
+    identical(f, stats::C) || identical(f, stats::relevel) || identical(f, base::droplevels)
+  }
+  labels <- function(expr) {
+    if (!is_of_factors(expr)) return(expr)
+    arguments <- as.list(match.call(eval(expr[[1L]], env), expr))
+    as.call(list(as.factor, labels(or_else(arguments$object, arguments$x))))
+  }
+  computed <- as.list(or_else(attr(terms, "predvars"), attr(terms, "variables")))
+  attr(terms, "predvars") <- as.call(c(computed[1L], lapply(computed[-1L], labels)))
+  terms
 }
 
 #' A model frame of n rows of which nothing is known

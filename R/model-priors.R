@@ -247,7 +247,7 @@ stop_unknown_list <- function(name, specs, prefix) {
 #' @noRd
 check_prior_names <- function(coefficients, known, unused = list(), hyper = character()) {
   known <- c("intercept", "at_means", "default", unique(known))
-  unknown <- setdiff(names(coefficients), known)
+  unknown <- names(coefficients)[!without_backticks(names(coefficients)) %in% without_backticks(known)]
   if (!length(unknown) && !length(unused)) return(invisible())
   names <- paste0(
     "The coefficients are ", quote_names(known), if (length(hyper)) {

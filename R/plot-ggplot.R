@@ -1,9 +1,9 @@
 #' Plots of a fit by ggplot2
 #'
-#' The plots of [plot.galvi()], and of comparisons by [galvi_compare()], as ggplot2 objects, to which layers, scales
-#' and themes can be added.
+#' The plots of [plot.galvi()], of comparisons by [galvi_compare()] and of answers of [hypothesis()], as ggplot2
+#' objects, to which layers, scales and themes can be added.
 #'
-#' @param object A fit of [galvi()], or the value of [galvi_compare()].
+#' @param object A fit of [galvi()], or the value of [galvi_compare()] or [hypothesis()].
 #' @param which,terms,newdata,scale,what,level,n,max_inputs,too_far,map,bins,exponentiate,by,ndraws As in
 #'   [plot.galvi()]. For comparisons `which` and `against` are as in [galvi_compare()].
 #' @param against See [galvi_compare()].

@@ -258,10 +258,11 @@ shown_priors <- function(typed, spec) {
   stats::setNames(typed, paste0(if (!is.null(spec$parameter)) coefficient_prefix(spec$parameter), spec$columns))
 }
 
-# The first of `keys` that the user's list has.
+# The first of `keys` that the user's list has, with or without the backticks of names with spaces.
 chosen_prior <- function(prior, keys, default = NULL) {
-  given <- intersect(keys, names(prior))
-  if (length(given)) prior[[given[1L]]] else default
+  at <- match(without_backticks(keys), without_backticks(names(prior)))
+  at <- at[!is.na(at)]
+  if (length(at)) prior[[at[1L]]] else default
 }
 
 # sd(x_j); of a constant column its absolute value.

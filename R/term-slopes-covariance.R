@@ -79,9 +79,7 @@ slope_sds <- function(spec, given) {
   if (is.list(given) && !is_value(given)) {
     columns <- if (spec$hom) "default" else spec$columns
     check_known_entries(given, c(columns, "default"), sprintf("the sd of %s", spec$label))
-    return(lapply(columns, function(column) {
-      if (column %in% names(given)) given[[column]] else given[["default"]]
-    }))
+    return(lapply(columns, function(column) chosen_prior(given, c(column, "default"))))
   }
   each <- if (is_fixed(given)) given$value else if (is.numeric(given)) given
   if (length(each) > 1L && length(each) != q) {
@@ -94,7 +92,8 @@ slope_sds <- function(spec, given) {
 }
 
 check_known_entries <- function(given, known, what) {
-  unknown <- setdiff(if (is.null(names(given))) "" else names(given), known)
+  names <- or_else(names(given), "")
+  unknown <- names[!without_backticks(names) %in% without_backticks(known)]
   if (!length(unknown)) return(invisible())
   stop_galvi("prior", sprintf(
     "The prior of %s has an entry `%s`; it may have %s.", what, unknown[1L], quote_names(known)

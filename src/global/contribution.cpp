@@ -92,7 +92,7 @@ void add_joint(const Backend& backend, const LatentGaussianModel& model, const C
 Contribution& Contribution::operator+=(const Contribution& other) {
   rows += other.rows;
   value += other.value;
-  size += other.size;
+  rounding += other.rounding;
   add(slope, other.slope);
   add(curvature, other.curvature);
   add(joint, other.joint);
@@ -103,14 +103,14 @@ Contribution& Contribution::operator+=(const Contribution& other) {
 
 void Remembered::add(const GlobalPosterior& q, Contribution& sums) const {
   sums.value += constant;
-  sums.size += std::abs(constant);
+  sums.rounding += rounding_of_sums(std::abs(constant), 0);
   Index at = 0;
   for (std::size_t k = 0; k < G.size(); ++k) {
     const Vector Gm = G[k] * q[k].mean;
     const double quadratic = q[k].mean.dot(Gm), linear = h[k].dot(q[k].mean);
     const double trace = (q[k].root * G[k]).cwiseProduct(q[k].root).sum();  // of G A^-1
     sums.value += linear - 0.5 * (quadratic + trace);
-    sums.size += std::abs(linear) + quadratic + std::abs(trace);
+    sums.rounding += rounding_of_sums(0, std::abs(linear) + quadratic + std::abs(trace));
     sums.slope[k] += h[k] - Gm;
     sums.curvature[k] += G[k];
     const Index L = h[k].size();
@@ -175,9 +175,10 @@ Contribution contribution(const LatentGaussianModel& model, const GlobalPosterio
     model.expectation().evaluate(own, model.likelihood(), chunk.data, mean, variance, wanted.joint ? 2 : 1,
                                  e);
     out.value += e.value.sum();
-    out.size += e.value.cwiseAbs().sum() + e.d_mean.cwiseProduct(mean).cwiseAbs().sum() +
-                e.d_mean.cwiseProduct(chunk.offset).cwiseAbs().sum() +
-                e.d_variance.cwiseProduct(variance).cwiseAbs().sum();
+    const double others = e.d_mean.cwiseProduct(mean).cwiseAbs().sum() +
+                          e.d_mean.cwiseProduct(chunk.offset).cwiseAbs().sum() +
+                          e.d_variance.cwiseProduct(variance).cwiseAbs().sum();
+    out.rounding += rounding_of_sums(e.value.cwiseAbs().sum(), others);
     chunk.add_sites(model, {-2 * e.d_variance, e.d_mean}, out);
     if (wanted.joint) add_joint(backend, model, chunk, e, out.joint);
     if (RowValues* values = wanted.values) {

@@ -13,7 +13,7 @@ namespace galvi {
 struct Contribution {
   double rows = 0;                // number of rows
   double value = 0;               // sum of E log p, or of its bound
-  double size = 0;                // sum of the absolute terms of value, for its rounding error
+  double rounding = 0;            // rounding error of value
   std::vector<Vector> slope;      // W' dE/dm.   K of length L
   std::vector<Matrix> curvature;  // W' diag(-2 dE/dv) W, lower triangle.   K of L x L
   /// W_k' diag(-d2E / dm_k dm_l) W_l in block (k, l), lower triangle: Newton's matrix for the means.

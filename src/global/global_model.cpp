@@ -52,9 +52,8 @@ std::optional<GlobalPoint> GlobalModel::with_gradient(GlobalPosterior q, Vector&
 }
 
 // Each sum over rows is accurate to the last digits of its largest terms, and E log p to those of its
-// argument. Quadrature is good to eleven or twelve digits in practice (1e-9 is what it guarantees).
+// argument.
 std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
-  constexpr double digits = 4 * std::numeric_limits<double>::epsilon(), of_expectations = 1e-11;
   GlobalPoint out;
   out.rows.resize(model_.rows(), model_.latents());
   if (!source_) wanted.values = &out.rows;
@@ -74,7 +73,7 @@ std::optional<GlobalPoint> GlobalModel::ask(GlobalPosterior q, Wanted wanted) {
   out.kl = out.kl_of_mean + kl_of_covariance;
   out.elbo = sums.value - out.kl;
   if (!std::isfinite(out.elbo)) return std::nullopt;
-  out.rounding += (digits + of_expectations) * sums.size + digits * out.kl + of_expectations;
+  out.rounding += sums.rounding + rounding_of_sums(1, out.kl);
   // a divergence is never negative: a posterior that violates this has lost its digits
   const double allowed = -std::min(out.rounding, 1e-6 * (1 + std::abs(out.elbo)));
   if (model_.null_dimension() == 0 && kl_of_covariance < allowed) return std::nullopt;

@@ -73,7 +73,7 @@ GlobalPosterior posterior_from_numbers(const LatentGaussianModel& model, const s
 
 std::vector<double> to_numbers(const Contribution& sums) {
   Writer writer;
-  for (const double x : {sums.rows, sums.value, sums.size}) writer.number(x);
+  for (const double x : {sums.rows, sums.value, sums.rounding}) writer.number(x);
   for (const Vector& slope : sums.slope) writer.vector(slope);
   for (const Matrix& curvature : sums.curvature) writer.triangle(curvature);
   writer.triangle(sums.joint);
@@ -88,7 +88,7 @@ Contribution contribution_from_numbers(const LatentGaussianModel& model, const Q
   Contribution out;
   out.rows = reader.number();
   out.value = reader.number();
-  out.size = reader.number();
+  out.rounding = reader.number();
   Index all = 0;
   for (Index k = 0; k < model.latents(); ++k) {
     const Index L = model.predictor(k).prior->columns();

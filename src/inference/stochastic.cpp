@@ -27,7 +27,7 @@ const std::map<std::string, StepRule>& rules() {
 
 void scale(double factor, Contribution& sums) {
   sums.value *= factor;
-  sums.size *= factor;
+  sums.rounding *= factor;
   for (Vector& x : sums.slope) x *= factor;
   for (Matrix& x : sums.curvature) x *= factor;
   sums.hyper *= factor;

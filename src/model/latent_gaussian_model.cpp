@@ -165,17 +165,14 @@ void LatentGaussianModel::set_mean(Index k, const SiteMean& site_mean, SitePoste
 }
 
 // Each sum over rows is accurate to the last digits of its largest terms, and E log p to those of its
-// argument. Quadrature is good to eleven or twelve digits in practice (1e-9 is what it guarantees). The
-// solvers estimate their own rounding errors. Two ways of computing the bound differ by less than this
+// argument. The solvers estimate their own rounding errors. Two ways of computing the bound differ by less than this
 // estimate.
 double LatentGaussianModel::rounding(const SitePosterior& posterior) const {
-  constexpr double digits = 4 * epsilon, of_expectations = 1e-11;
   const Expectations& e = posterior.expectations;
-  double out = e.value.cwiseAbs().sum() + posterior.kl +
-               e.d_mean.cwiseProduct(posterior.mean).cwiseAbs().sum() +
-               e.d_mean.cwiseProduct(prior_mean_).cwiseAbs().sum() +
-               e.d_variance.cwiseProduct(posterior.variance).cwiseAbs().sum();
-  out = digits * out + of_expectations * (1 + e.value.cwiseAbs().sum()) + posterior.rounding_of_mean;
+  const double others = posterior.kl + e.d_mean.cwiseProduct(posterior.mean).cwiseAbs().sum() +
+                        e.d_mean.cwiseProduct(prior_mean_).cwiseAbs().sum() +
+                        e.d_variance.cwiseProduct(posterior.variance).cwiseAbs().sum();
+  double out = rounding_of_sums(1 + e.value.cwiseAbs().sum(), others) + posterior.rounding_of_mean;
   for (Index k = 0; k < latents(); ++k) out += solver(k).rounding();
   return out;
 }

@@ -51,6 +51,13 @@ inline const Sites* sites_in(const Start& start) {
   return std::get_if<Sites>(&start);
 }
 
+/// Rounding error of a sum: each term has lost its last digits, and what is integrated is good to eleven or
+/// twelve digits in practice (1e-9 is what quadrature guarantees).   sums of absolute terms
+inline double rounding_of_sums(double integrated, double others) {
+  constexpr double digits = 4 * std::numeric_limits<double>::epsilon(), of_expectations = 1e-11;
+  return (digits + of_expectations) * integrated + digits * others;
+}
+
 /// How much a step may lower the merit without counting as a decrease: its rounding error, but never more
 /// than what a user would notice.
 inline double allowed_fall(double rounding, double merit) {

@@ -430,6 +430,28 @@ test_that("held hyperparameters of a family are told apart from starts", {
   expect_equal(model_of(x ~ z, d, laplace(), control = galvi_control(pieces = 5))$pieces, 5)
 })
 
+test_that("C() takes the words of lm(), and text or other levels in new data, as relevel() does", {
+  d <- warpbreaks
+  new <- list(data.frame(tension = c("H", "M")), data.frame(tension = factor(c("H", "M", NA))))
+  variables <- list(
+    quote(C(tension, treatment)), quote(C(tension, helmert)), quote(C(tension, sum)), quote(C(tension, poly)),
+    quote(C(tension, SAS)), quote(stats::C(contr = sum, tension)), quote(C(tension, contr.sum, 1)),
+    quote(relevel(tension, "M")), quote(droplevels(tension)), quote(C(relevel(tension, "M"), sum))
+  )
+  for (variable in variables) {
+    formula <- as.formula(call("~", quote(breaks), variable))
+    fit <- galvi(formula, d, prior = list(intercept = normal(0, Inf), default = normal(0, Inf)), hyper = "fixed")
+    theirs <- lm(formula, d)
+    expect_close(coef(fit), coef(theirs), tol$solve)
+    # lm() says of its own C() that contrasts are dropped
+    whole <- suppressWarnings(unname(predict(theirs, data.frame(tension = factor(c("H", "M"), levels(d$tension))))))
+    for (rows in new) expect_close(unname(predict(fit, rows))[1:2], whole, tol$solve)
+    expect_error(predict(fit, data.frame(tension = "Q")), "has the level", class = "galvi_error_newdata")
+  }
+  expect_error(galvi(breaks ~ C(tension, foo), d), "`foo`", class = "galvi_error_data")
+  expect_error(galvi(breaks ~ C(tensoin, sum), d), "Did you mean `tension`", class = "galvi_error_data")
+})
+
 test_that("contrasts of a factor that loses levels are not lost without a word", {
   d <- transform(cars, g = factor(rep(c("a", "b", "c"), length.out = 50), c("a", "b", "c", "d")))
   contrasts(d$g) <- contr.sum(4)

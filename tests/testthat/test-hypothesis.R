@@ -221,3 +221,22 @@ test_that("the density at zero of weighted values is that of their distribution"
   expect_identical(local_density(c(1, 1), c(1, 1)), 0)
   expect_gt(local_density(qnorm(u, 60), one), -1e-300)
 })
+
+test_that("a plot has the posterior density of each hypothesis, a panel each", {
+  fit <- galvi(mpg ~ wt + qsec, mtcars, prior = normal(0, 5), hyper = "fixed")
+  h <- hypothesis(fit, c("wt < -2", slope = "qsec = 0"))
+  data <- plot_away(h)
+  expect_named(data, h$hypothesis$Hypothesis)
+  expect_equal(data$slope$density, dnorm(data$slope$value, coef(fit)[["qsec"]], sqrt(vcov(fit)["qsec", "qsec"])))
+  # at points, and of functions
+  h <- hypothesis(galvi(am ~ wt, mtcars, binomial()), c("wt < 0", "exp(wt / 4) < 1"), seed = 1)
+  data <- plot_away(h, col = "red", main = c("a", "b"))
+  share <- vapply(data, function(d) sum(diff(d$value) * (head(d$density, -1L) + d$density[-1L]) / 2), 0)
+  expect_true(all(share > 0.95 & share < 1.05))
+  growth <- galvi(weight ~ Time + (1 + Time | Chick), ChickWeight[1:100, ], hyper = "fixed")
+  levels <- hypothesis(growth, "Time > 8", group = "Chick", scope = "coef")
+  expect_named(plot_away(levels), paste0(levels$hypothesis$Hypothesis, ", ", levels$hypothesis$Group))
+  expect_error(plot(h, colour = 1), "`col`", class = "galvi_error_argument")
+  skip_if_not_installed("ggplot2")
+  expect_length(ggplot2::autoplot(h), 2L)
+})

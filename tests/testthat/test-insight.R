@@ -209,6 +209,8 @@ test_that("model_performance() has loo, R squared and RMSE", {
   expect_error(performance::model_performance(twin$ours, metrics = "AIC"), "`metrics`", class = "galvi_error_argument")
   for (fit in other_fits()) expect_true(is.finite(performance::model_performance(fit)$ELPD))
   expect_null(performance::model_performance(other_fits()$classes)$RMSE)
+  specific <- galvi(factor(gear, ordered = TRUE) ~ wt + cs(qsec), mtcars, sratio(), hyper = "fixed")
+  expect_named(performance::model_performance(specific), c("ELPD", "ELPD_SE", "LOOIC", "LOOIC_SE", "Sigma"))
 })
 
 test_that("checks of performance that need no class of theirs run", {

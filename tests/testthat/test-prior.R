@@ -75,6 +75,27 @@ test_that("prior = names slopes, the intercept, columns and terms", {
   expect_equal(fixed_table(mpg ~ wt, prior = list(`(Intercept)` = normal(0, 1)))$sd[1], 1)
 })
 
+test_that("columns that need backticks are named with and without them", {
+  set.seed(1)
+  d <- data.frame(`x 1` = rnorm(30), `my g` = gl(2, 15, labels = c("a", "b c")), g = gl(5, 6), y = rnorm(30),
+    check.names = FALSE)
+  fitted <- function(prior, formula = y ~ `x 1` * `my g`) galvi(formula, d, prior = prior, hyper = "fixed")
+  own <- normal(0.5, 0.1)
+  of <- function(...) stats::setNames(list(own), paste0(...))
+  for (name in list(c("x 1", "`x 1`"), c("my g", "`my g`"), c("my gb c", "`my g`b c"), c("x 1:my gb c", "`x 1`:`my g`b c"))) {
+    expect_equal(coef(fitted(of(name[1L]))), coef(fitted(of(name[2L]))))
+    expect_false(isTRUE(all.equal(coef(fitted(of(name[1L]))), coef(fitted(NULL)))))
+  }
+  expect_error(fitted(of("x 2")), "not a coefficient", class = "galvi_error_prior")
+  slopes <- y ~ (1 + `x 1` || g)
+  sd <- function(name) list(sd = stats::setNames(list(1, 1), c("(Intercept)", name)))
+  expect_equal(fitted(sd("x 1"), slopes)$elbo, fitted(sd("`x 1`"), slopes)$elbo)
+  fit <- fitted(NULL)
+  expect_identical(confint(fit, "x 1"), confint(fit, "`x 1`"))
+  expect_identical(rownames(confint(fit, "x 1")), "`x 1`")
+  expect_identical(posterior_interval.galvi(fit, pars = "x 1"), posterior_interval.galvi(fit, pars = "`x 1`"))
+})
+
 test_that("the recorded prior gives the same model again", {
   first <- fixed_table(mpg ~ wt + factor(cyl), prior = list(wt = normal(0, learn(2))))
   again <- fixed_table(mpg ~ wt + factor(cyl), prior = first$prior)

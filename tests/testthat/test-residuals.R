@@ -75,6 +75,18 @@ test_that("deviance is twice what the log likelihood lacks", {
   }
 })
 
+test_that("deviances are finite numbers, or the family is said to have none", {
+  for (name in family_names()) {
+    fit <- family_fit(name)
+    error <- tryCatch({
+      expect_true(all(is.finite(residuals(fit, "deviance"))), label = name)
+      NULL
+    }, galvi_error_argument = identity)
+    if (!is.null(error)) expect_match(conditionMessage(error), "has no deviance", label = name)
+  }
+  expect_error(deviance(family_fit("ordbeta")), "ordbeta.*has no deviance", class = "galvi_error_argument")
+})
+
 test_that("deviance with a predictor of the scale, shape or precision is at its mean in each row", {
   lacking <- function(name, second, log_density, parameters) {
     fit <- galvi(list(y ~ x, stats::as.formula(paste(second, "~ x"))), family_data(name), name)

@@ -203,3 +203,16 @@ test_that("a field with a slope of its own stays whole beside a full gp() and wi
   expect_equal(unname(vcov(fit)), V, tolerance = tol$solve)
   expect_equal(unname(coef(fit)), drop(V %*% crossprod(W, solve(K, d$y))), tolerance = tol$solve)
 })
+
+test_that("large counts whose coefficients are glm()'s lose no digits", {
+  d <- data.frame(k = c(1, 2, 1.5), x = 1:3)
+  for (size in 10^c(4, 7, 9)) {
+    for (method in c("fixed_point", "newton")) {
+      expect_no_warning(fit <- galvi(size * k ~ x, d, poisson(), prior = normal(0, 10), method = method))
+      reference <- glm(size * k ~ x, poisson(), d)
+      expect_close(coef(fit), coef(reference), 0.01 * min(sqrt(diag(vcov(reference)))))
+      # the last digits of terms as large as the bound
+      expect_lt(fit$convergence$rounding, 1e-10 * abs(fit$elbo))
+    }
+  }
+})
