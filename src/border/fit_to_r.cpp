@@ -149,6 +149,7 @@ Rcpp::List hyper_posterior_to_r(const HyperPosterior& posterior) {
 }
 
 HyperPosterior hyper_posterior_from_list(const Rcpp::List& list) {
+  constexpr auto damaged = "the posterior of the hyperparameters is damaged: its parts differ in size";
   HyperPosterior out;
   out.at = positions(field(list, "at"));
   out.value = get_vector(list, "value");
@@ -163,15 +164,18 @@ HyperPosterior hyper_posterior_from_list(const Rcpp::List& list) {
   const auto m = out.size(), learned = out.value.size();
   if (out.lower.size() != learned || out.upper.size() != learned || !all_below(out.free, learned) ||
       !all_below(out.flat, m) || out.axes.rows() != m || out.axes.cols() != m)
-    throw std::invalid_argument("the posterior of the hyperparameters is damaged: its parts differ in size");
+    throw std::invalid_argument(damaged);
   if (!has(list, "design")) return out;
   out.design = get<std::string>(list, "design");
   out.below = get_vector(list, "below");
   out.above = get_vector(list, "above");
   out.z = get_matrix(list, "z");
+  out.weight = get_vector(list, "weight");
   const Rcpp::List known = get<Rcpp::List>(list, "known");
   out.known_z = get_matrix(known, "z");
   out.known_fall = get_vector(known, "fall");
+  if (out.z.rows() == 0 || out.weight.size() != out.z.rows() || out.known_fall.size() != out.known_z.rows())
+    throw std::invalid_argument(damaged);
   return out;
 }
 

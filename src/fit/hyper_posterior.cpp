@@ -21,6 +21,66 @@ Matrix cubed_distances(const Matrix& X, const Matrix& Y) {
 // The proposal has the lengths of the sides, but is wider: tails may be heavier than a normal's.
 double proposal_width(Index m) { return std::min(1.5, 1 + 1.5 / static_cast<double>(m)); }
 
+bool on_grid(const HyperPosterior& posterior) { return posterior.design == "grid"; }
+
+/// Points in units of the sides, and how far the log density over these units is above the proposal's.
+struct Proposed {
+  Matrix u;           // S x m
+  Vector log_weight;  // S
+};
+
+/// From the normal distribution.
+Proposed from_normal(const HyperPosterior& posterior, const Matrix& v) {
+  const Index m = v.cols();
+  const double width = proposal_width(m);
+  Proposed out{v * width, Vector()};
+  out.log_weight = log_density(posterior, posterior.stretch(out.u)) + 0.5 * v.rowwise().squaredNorm();
+  out.log_weight.array() += static_cast<double>(m) * (log_sqrt_2pi + std::log(width));
+  return out;
+}
+
+/// max_k |u_sk - at_k|.   S
+Vector steps_from(const Matrix& u, const Matrix& at) {
+  return (u.rowwise() - Eigen::RowVectorXd(at)).cwiseAbs().rowwise().maxCoeff();
+}
+
+/// From cubes around the points of a grid, by their weights. A grid ends where it takes the density to be
+/// negligible, or where there is none. Beyond, the interpolant of a density with a plateau or a ridge may rise
+/// again, by e^20 and more, and the few points of a normal that lie there would have all the weight. So nothing
+/// is proposed beyond the cubes, and in them the log density is above that of the normal with the lengths of the
+/// sides by little more than it is at the points around.
+Proposed from_grid(const HyperPosterior& posterior, const Matrix& U) {
+  constexpr double half = 1.25;  // of a cube: one would be half way to the next point, and cut tails short
+  constexpr double around = 2;   // as far as the next point along an axis
+  constexpr double more = 0.5;   // by which it is still growing in tails that are heavier than the normal's
+  const Index S = U.rows(), m = U.cols(), points = posterior.z.rows();
+  const Vector share = posterior.weight / posterior.weight.sum();
+  Proposed out{half * (2 * U.array() - 1).matrix(), Vector()};
+  double up_to = share[0];
+  for (Index s = 0, i = 0; s < S; ++s) {
+    // as many in a row to each point as it weighs
+    const double place = (static_cast<double>(s) + 0.5) / static_cast<double>(S);
+    while (up_to <= place && i + 1 < points) up_to += share[++i];
+    out.u.row(s) += posterior.z.row(i);
+  }
+  Vector proposal = Vector::Zero(S);
+  for (Index i = 0; i < points; ++i)
+    proposal.array() += share[i] * (steps_from(out.u, posterior.z.row(i)).array() <= half).cast<double>();
+  const Matrix known = posterior.known_z.cwiseQuotient(posterior.sides(posterior.known_z));
+  const Vector above_normal = 0.5 * known.rowwise().squaredNorm() - posterior.known_fall;
+  Vector most = Vector::Constant(S, -infinity);
+  for (Index i = 0; i < known.rows(); ++i) {
+    const Vector steps = steps_from(out.u, known.row(i));
+    for (Index s = 0; s < S; ++s)
+      if (steps[s] <= around) most[s] = std::max(most[s], above_normal[i]);
+  }
+  most.array() += more;
+  const Vector normal = -0.5 * out.u.rowwise().squaredNorm();
+  out.log_weight = log_density(posterior, posterior.stretch(out.u)).cwiseMin(normal + most);
+  out.log_weight.array() += static_cast<double>(m) * std::log(2 * half) - proposal.array().log();
+  return out;
+}
+
 }  // namespace
 
 Vector HyperPosterior::place(const Vector& z) const {
@@ -104,17 +164,16 @@ Vector log_density(const HyperPosterior& posterior, const Matrix& z) {
 HyperPoints hyper_points(const HyperPosterior& posterior, const Matrix& U) {
   const Index S = U.rows();
   const bool interpolated = !posterior.design.empty();
-  const Matrix v = U.unaryExpr([](double u) { return normal_quantile(u); });
+  const auto normal = [&U]() -> Matrix { return U.unaryExpr([](double u) { return normal_quantile(u); }); };
   HyperPoints out;
   Vector log_weight = Vector::Zero(S);
-  out.z = v;
   if (interpolated) {
-    const Matrix wide = v * proposal_width(v.cols());
-    const Matrix sides = posterior.sides(wide);
-    out.z = wide.cwiseProduct(sides);
-    log_weight = log_density(posterior, out.z) + 0.5 * v.rowwise().squaredNorm() +
-                 Vector(sides.array().log().rowwise().sum());
-  }
+    const Proposed proposed = on_grid(posterior) ? from_grid(posterior, U) : from_normal(posterior, normal());
+    const Matrix sides = posterior.sides(proposed.u);
+    out.z = proposed.u.cwiseProduct(sides);
+    log_weight = proposed.log_weight + Vector(sides.array().log().rowwise().sum());
+  } else
+    out.z = normal();
   out.x.resize(S, posterior.value.size());
   for (Index s = 0; s < S; ++s) {
     Vector x = posterior.place(out.z.row(s).transpose());
@@ -131,16 +190,14 @@ HyperPoints hyper_points(const HyperPosterior& posterior, const Matrix& U) {
 HyperPoints hyper_points(const HyperPosterior& posterior) {
   // a line needs fewer, and the middles of equal parts are better there
   constexpr Index of_one = 2048, of_several = 8192;
-  if (posterior.size() > 1) return hyper_points(posterior, even_points(of_several, posterior.size()));
+  if (posterior.size() > 1 || on_grid(posterior))
+    return hyper_points(posterior, even_points(of_several, posterior.size()));
   return hyper_points(posterior, Vector::LinSpaced(of_one, 0.5 / of_one, 1 - 0.5 / of_one));
 }
 
 double log_volume(const HyperPosterior& posterior) {
-  const Index m = posterior.size();
   const HyperPoints points = hyper_points(posterior);
-  return points.scale + std::log(points.weight.mean()) +
-         static_cast<double>(m) * (log_sqrt_2pi + std::log(proposal_width(m))) +
-         std::log(std::abs(posterior.axes.determinant()));
+  return points.scale + std::log(points.weight.mean()) + std::log(std::abs(posterior.axes.determinant()));
 }
 
 }  // namespace galvi

@@ -42,11 +42,11 @@ struct HyperPosterior {
 std::optional<HyperPosterior> normal_posterior(const Curvature& curvature, const std::vector<bool>& at_bound);
 
 /// Log density at z up to a constant: the normal's and a spline with kernel |distance|^3 through the
-/// differences, which grows linearly with distance, so that the normal's tails dominate.   z: n x m, of the
-/// axes
+/// differences, which grows linearly with distance, so that the normal's tails dominate in the end.   z: n x m,
+/// of the axes
 Vector log_density(const HyperPosterior& posterior, const Matrix& z);
 
-/// Weighted points of the posterior from uniform numbers.
+/// Weighted points of the posterior from uniform numbers, of which a grid's are around its points.
 struct HyperPoints {
   Matrix x;       // S x learned
   Matrix z;       // S x m

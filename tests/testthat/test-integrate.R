@@ -129,6 +129,49 @@ test_that("points without a posterior are left out, and a side of which nothing 
   }
 })
 
+test_that("where the posterior has a plateau or a ridge, intervals and draws are those of the states", {
+  skip_if_not_installed("mgcv")
+  data(columb, columb.polys, package = "mgcv", envir = environment())
+  near <- lapply(unname(utils::getFromNamespace("pol2nb", "mgcv")(columb.polys)$nb), as.integer)
+  d <- transform(columb, id = match(district, names(columb.polys)))
+  formulas <- list(
+    crime ~ income + home.value + gmrf(id, near, model = "bym2"), crime ~ income + gmrf(id, near, model = "bym2"),
+    home.value ~ gmrf(id, near, model = "bym2"), area ~ gmrf(id, near, model = "bym2"),
+    income ~ gmrf(id, near, model = "bym2"), crime ~ income + gmrf(id, near, model = "proper"),
+    crime ~ income + gmrf(id, near) + iid(district)
+  )
+  # by sums over 48,000 places of the marginal likelihood and the priors, to 0.01; that of area has much beyond the grid
+  log_evidence <- c(-203.99, -203.99, -220.61, NA, -158.52, NA, NA)
+  probs <- c(0.025, 0.5, 0.975)
+  set.seed(1)
+  for (i in seq_along(formulas)) {
+    environment(formulas[[i]]) <- environment()
+    fit <- suppressMessages(galvi(formulas[[i]], d, hyper = "integrate"))
+    posterior <- fit$hyper_posterior
+    points <- hyper_points(posterior)
+    # of 8192
+    expect_gt(sum(points$weight)^2 / sum(points$weight^2), 800)
+    at_states <- sweep(tcrossprod(stretched_points(posterior), posterior$axes), 2L, posterior$value, `+`)
+    mean <- drop(posterior$weight %*% at_states)
+    sd <- sqrt(drop(posterior$weight %*% at_states^2) - mean^2)
+    share <- points$weight / sum(points$weight)
+    own_mean <- drop(share %*% points$x)
+    # by sums over states that are some one sd apart
+    expect_lt(max(abs(own_mean - mean) / sd), 0.3)
+    expect_lt(max(abs(sqrt(drop(share %*% points$x^2) - own_mean^2) / sd - 1)), 0.2)
+    # a limit may be that of one state or of the next
+    off <- weighted_quantiles(t(points$x), share, probs) - weighted_quantiles(t(at_states), posterior$weight, probs)
+    expect_lt(max(abs(off) / sd), 1.5)
+    if (!is.na(log_evidence[i])) expect_lt(abs(posterior$log_evidence - log_evidence[i]), 0.25)
+    # limits and draws: positive numbers, and shares of a variance far from their ends
+    free <- posterior$at
+    limits <- log(as.matrix(fit$hyper[c("lwr", "upr")]))
+    drawn <- log(draw_plan(fit, 1000L)$hyper[, free])
+    found <- t(apply(drawn, 2L, stats::quantile, c(0.025, 0.975)))
+    expect_lt(max(abs(found - limits) / apply(drawn, 2L, stats::sd)), 0.5)
+  }
+})
+
 # A mixed model whose states are few: everything is a mixture of what its states say.
 mixed_fit <- function(family = poisson(), ...) {
   set.seed(5)

@@ -233,6 +233,7 @@ test_that("models and posteriors whose parts do not fit together are errors, not
   learned <- galvi(real ~ gp(x), d, hyper = "integrate", verbose = FALSE)$hyper_posterior
   expect_no_error(hyper_points(learned))
   expect_error(hyper_points(replace(learned, "free", list(c(1L, 99L)))), "damaged")
+  expect_error(hyper_points(replace(learned, "weight", list(1))), "damaged")
   mesh <- galvi_mesh(cbind(runif(30), runif(30)))
   square <- list(cbind(c(0, 1, 1, 0), c(0, 0, 1, 1)))
   expect_no_error(hat_integrals(mesh$nodes, mesh$triangles, square))

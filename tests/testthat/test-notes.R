@@ -270,8 +270,9 @@ test_that("an estimate outside its own interval is said", {
   # nor where another note says that the noise is unknown
   set.seed(3)
   fit <- noted(galvi(y ~ x + (1 | id), data.frame(y = rnorm(500), x = rnorm(500), id = 1:500)), "groups")$fit
-  expect_false(with(fit$hyper, all(estimate > lwr & estimate < upr)))
   expect_length(notes_of(fit, "interval"), 0L)
+  fit$hyper$upr <- fit$hyper$estimate / 2
+  expect_length(notes_of(list(notes = find_notes(fit)), "interval"), 0L)
   expect_null(galvi(y ~ 1 + (1 | g), transform(d, y = y + rep(0:1, 1000)), poisson())$notes)
 })
 
