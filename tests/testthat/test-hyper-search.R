@@ -93,6 +93,13 @@ test_that("a search that ends at a singular correlation has converged where poin
   expect_gt(fit$elbo, -1056.44)
 })
 
+test_that("of a sum of kernels, one part is tried as the fast one", {
+  air <- data.frame(t = 1:144, y = as.numeric(log(AirPassengers)))
+  fit <- galvi(y ~ gp(t, kernel = se() + se() * periodic(12)), data = air)
+  expect_gt(fit$elbo, 239)  # 216.7 where both are slow, 200.1 where both are fast
+  expect_identical(nrow(fit$starts), 3L)
+})
+
 # ---- variances of zero ----
 
 felt <- 1e-3  # nats: what leaves a variance at zero gains at least that
