@@ -17,7 +17,7 @@
 #' @param starts Number of searches for the hyperparameters, a positive whole number. The first search begins at the
 #'   values given or, for those not given, at values from the data ([kernels] describes the choice of lengthscales). The
 #'   others begin at random values around these, with standard deviation 1 on the log scale (call [set.seed()] first).
-#'   The fit with the highest bound is returned, and `fit$starts` lists all, with one more from a short lengthscale if
+#'   The fit with the highest bound is returned, and `fit$starts` lists all, with one more from each short lengthscale if
 #'   residuals of the best are correlated along the input of a [gp()]. Use several starts if the bound may have several
 #'   local maxima.
 #' @param freeze With `joint = TRUE`: the number of steps of the posterior before the hyperparameters move, a whole

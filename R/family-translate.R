@@ -181,6 +181,15 @@ refused_families <- c(
   "^quasipoisson$" = "a quasi family has no likelihood; use negbinomial() for overdispersed counts",
   "^quasi" = "a quasi family has no likelihood",
   "^gaulss$" = "its standard deviation has a formula, so write list(y ~ x, sigma ~ x) and use gaussian()",
+  "^gammals$" =
+    "its scale, 1 / shape, has a formula, so write list(y ~ x, shape ~ x) and use Gamma(\"log\")",
+  "^twlss$" = "its dispersion has a formula, so write list(y ~ x, phi ~ x) and use tweedie()",
+  "^shash$" = "galvi does not have its likelihood; use skew_normal() for skewed responses, student() for heavy tails",
+  "^gumbls$" = "galvi does not have its likelihood; custom_family() takes its log density",
+  "^cnorm$|^censored normal$" =
+    "write the left side as survival::Surv(lower, upper, type = \"interval2\") and use gaussian()",
+  "^mvn$|^multivariate normal$" =
+    "several responses are a left side, so write mvbind(y1, y2) ~ x + set_rescor(TRUE) and use gaussian()",
   "^sst$|^SN1?$" =
     "galvi does not have its likelihood; use student() for outliers, or custom_family()",
   "^gen_extreme|^gev(ff)?$|^gevlss$|^egev" = paste(

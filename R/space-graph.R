@@ -168,7 +168,9 @@ graph_of_sparse <- function(graph, arg = "graph", of = "node") {
 is_edge_list <- function(x) {
   if (is.data.frame(x)) return(ncol(x) == 2L)
   if (!is.matrix(x) || !is.atomic(x) || ncol(x) != 2L) return(FALSE)
-  adjacency <- nrow(x) == 2L && (is.numeric(x) || is.logical(x)) && !anyNA(x) && all(diag(x) == 0)
+  if (nrow(x) != 2L || !(is.numeric(x) || is.logical(x)) || anyNA(x)) return(TRUE)
+  # nodes that are named 0 and 1 are less likely than the matrix of two regions
+  adjacency <- all(diag(x) == 0) || x[1L, 2L] == x[2L, 1L] && all(x %in% 0:1)
   !adjacency
 }
 

@@ -96,7 +96,8 @@
 #'   not given start at values from the data: lengthscales at the median distance between rows or a fraction of it,
 #'   variances at the variance of the response if the link is the identity and at 1 otherwise.
 #' @param by A numeric variable that multiplies the function (a varying coefficient), or a factor: each level then has a
-#'   function of its own, independent of those of the other levels, with hyperparameters as `by_hyper` says.
+#'   function of its own, independent of those of the other levels, with hyperparameters as `by_hyper` says. A
+#'   logical is the numbers 0 and 1, so that rows with FALSE have no function; `factor(by)` has one for each.
 #' @param by_hyper For a factor `by`: `"each"` (the default, as in mgcv and brms) for lengthscales and variances of its
 #'   own for each level, with names such as `gp(x, by = f)[a].lengthscale` for level a, or `"shared"` for one set for
 #'   all levels, which is worth more where levels have few rows. A value or prior given in `kernel` applies to all

@@ -146,6 +146,9 @@ smooth_knots <- function(spec, data) {
   stats::setNames(list(factor(names, sort(names))), spec$smooth$term)
 }
 
+# mgcv makes no smaller basis of one variable.
+least_smooth_values <- 3L
+
 stop_unmade <- function(e, spec, data) {
   if (inherits(e, "galvi_error")) stop(e)
   text <- conditionMessage(e)
@@ -155,10 +158,17 @@ stop_unmade <- function(e, spec, data) {
   k <- spec$smooth$bs.dim
   if (is.null(k)) k <- vapply(spec$smooth$margin, `[[`, 1, "bs.dim")
   if (few && length(values) == 1L && is.null(spec$basis_knots)) {
+    x <- spec$smooth$term
+    if (distinct < least_smooth_values) {
+      stop_galvi("argument", sprintf(
+        "`%s`: a smooth needs at least three distinct values, and `%s` has %d: use %s or factor(%s) by itself.",
+        spec$label, x, distinct, x, x
+      ))
+    }
     stop_galvi("argument", sprintf(
-      "`%s`: k = %s is more than the %d distinct value%s of `%s`: give a k of at most %d%s.", spec$label,
-      if (k < 0) "10 (the default)" else format(k), distinct, if (distinct == 1L) "" else "s",
-      spec$smooth$term, distinct, if (distinct < 4L) ", or write it as a factor" else ""
+      "`%s`: k = %s is more than the %d distinct values of `%s`: give a k of at most %d%s.", spec$label,
+      if (k < 0) "10 (the default)" else format(k), distinct, x, distinct,
+      if (distinct < 4L) ", or write it as a factor" else ""
     ))
   }
   said <- sprintf("mgcv says \"%s\"", sub("[.]$", "", trimws(text)))

@@ -16,7 +16,8 @@
 #' `xt`. All bases are possible, also those that users define ([mgcv::smooth.construct()]), smooths of a factor (`by =
 #' f`, `bs = "fs"`, `"sz"`), on the sphere (`bs = "sos"`), of a region inside a boundary (`bs = "so"`), outside of which
 #' predictions are NA, and of functions (`s(X, by = L)` with matrices X and L, which adds up a function over each row of
-#' X with the weights L). Knots are in `xt`, as in `s(x, bs = "cc", xt = list(knots = list(x = c(0, 24))))`.
+#' X with the weights L). A logical `by` is the numbers 0 and 1, as in [gp()]. Knots are in `xt`, as in
+#' `s(x, bs = "cc", xt = list(knots = list(x = c(0, 24))))`.
 #'
 #' **The model.** The function is a sum of basis functions with coefficients b, which have the prior density
 #' `exp(-b' P b / 2)` with `P = S_1 / variance_1 + ... + S_K / variance_K`, and the penalties S_k as mgcv scales them
@@ -181,15 +182,20 @@ smooth_bases <- function(bs, call, env) {
     stop_galvi("argument", sprintf("`%s`: `bs` must be the name of a basis, such as \"cr\", not %s.",
       deparse_one(call), describe(bs)))
   }
+  if (head_name(call) == "s" && length(bs) > 1L) {
+    stop_galvi("argument", sprintf("`%s`: `bs` of s() must be one name, not %d: te() has one for each variable.",
+      deparse_one(call), length(bs)))
+  }
   # where mgcv dispatches: some versions do not register all their methods
   of_mgcv <- environment(mgcv::smooth.construct)
   for (one in bs) {
     class <- paste0(one, ".smooth.spec")
     method <- utils::getS3method("smooth.construct", class, optional = TRUE, envir = of_mgcv)
     if (!is.null(method) || exists(paste0("smooth.construct.", class), env, mode = "function")) next
-    known <- as.character(utils::.S3methods("smooth.construct", envir = of_mgcv))
-    known <- setdiff(sub("^smooth\\.construct\\.(.*)\\.smooth\\.spec$", "\\1", known),
-      c("tensor", "tensor0", "t2", "sf", "sw"))
+    methods <- c(as.character(utils::.S3methods("smooth.construct", envir = of_mgcv)), ls(of_mgcv))
+    pattern <- "^smooth\\.construct\\.(.*)\\.smooth\\.spec$"
+    known <- sort(unique(sub(pattern, "\\1", grep(pattern, methods, value = TRUE))))
+    known <- setdiff(known, c("tensor", "tensor0", "t2", "sf", "sw"))
     stop_galvi("argument", sprintf("`%s`: there is no basis `bs = \"%s\"`. Those of mgcv are %s.", deparse_one(call),
       one, quote_names(known, "\"", 30L)))
   }

@@ -61,7 +61,10 @@ which_of_population <- function(specs) {
   !which_can(specs, "grouped") & !which_can(specs, "residual") & !which_can(specs, "intervals")
 }
 
-parse_term <- function(spec, call, env) UseMethod("parse_term")
+parse_term <- function(spec, call, env) {
+  check_no_empty_arguments(call)
+  UseMethod("parse_term")
+}
 design_term <- function(spec, frame, context) UseMethod("design_term")
 spec_rows <- function(spec, frame) UseMethod("spec_rows")
 keep_of_fit <- function(spec, fitted) UseMethod("keep_of_fit")
@@ -72,6 +75,16 @@ keep_of_fit.default <- function(spec, fitted) spec
 
 #' @export
 say_of_term.default <- function(spec, fit) invisible()
+
+# s(x, , k = 5)
+check_no_empty_arguments <- function(call) {
+  arguments <- as.list(call)[-1L]
+  empty <- which(vapply(arguments, function(x) identical(x, quote(expr = )), NA))
+  if (!length(empty)) return(invisible())
+  name <- or_else(names(arguments), "")[empty[1L]]
+  stop_galvi("formula", sprintf("`%s`: %s is empty: leave it and its comma out.", deparse_one(call),
+    if (name %in% c("", NA)) paste("argument", empty[1L]) else sprintf("`%s`", name)))
+}
 
 # What tells a user who calls a term outside of a formula.
 stop_term <- function(name, example) {

@@ -51,7 +51,7 @@ void move_start(Context& context, const Vector& first, HyperTable& table) {
   table.set_unconstrained(x.cwiseMax(table.lower()).cwiseMin(table.upper()));
 }
 
-/// Searches from all starts, and from one more where the best of them has missed fast changes; `best` is the fit of the
+/// Searches from all starts, and from some more where the best of them has missed fast changes; `best` is the fit of the
 /// best so far, `which` its number and `last` that of the last search.
 void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Starts& starts, Fit& best,
             int& which, int& last, Trace& trace) {
@@ -71,21 +71,21 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
   }
   if (!plan.learn || plan.algorithm->learn || !plan.pilots.empty() || !model.has_all_rows()) return;
   table.set_values(best.hyper);
-  const std::optional<Vector> faster = start_of_faster_process(model, table, best.inference.posterior, first);
-  if (!faster) return;
-  last = plan.starts;
-  starts.add(table.size());
-  table.set_unconstrained(*faster);
-  trace.search(last + 1);
-  HyperControl hyper = plan.hyper;
-  hyper.hessian.reset();
-  try {
-    Fit found = fit_hyper(model, *plan.algorithm, table, true, std::nullopt, plan.inference, hyper, trace);
-    starts.keep(last, found);
-    if (!(found.objective > best.objective)) return;
-    best = std::move(found);
-    which = last;
-  } catch (const std::domain_error&) {  // no posterior there
+  last = plan.starts - 1;
+  for (const Vector& faster : starts_of_faster_process(model, table, best.inference.posterior, first)) {
+    starts.add(table.size());
+    table.set_unconstrained(faster);
+    trace.search(++last + 1);
+    HyperControl hyper = plan.hyper;
+    hyper.hessian.reset();
+    try {
+      Fit found = fit_hyper(model, *plan.algorithm, table, true, std::nullopt, plan.inference, hyper, trace);
+      starts.keep(last, found);
+      if (!(found.objective > best.objective)) continue;
+      best = std::move(found);
+      which = last;
+    } catch (const std::domain_error&) {  // no posterior there
+    }
   }
 }
 

@@ -103,14 +103,23 @@ std::optional<Neighbours> neighbours(const KernelRows& rows, const Vector& weigh
   return Neighbours{products / squares, *middle};
 }
 
+/// How many kernels a term may have, those of levels and classes: hyperparameters of one follow those of the other.
+Index kernels_of(const LatentGaussianModel& model, const std::string& term, const KernelRows& rows) {
+  Index classes = 0;
+  for (const auto& part : model.priors())
+    for (const auto& own : *part.prior)
+      if (own->label() == term) ++classes;
+  return classes * (rows.group.size() > 0 ? static_cast<Index>(rows.group.maxCoeff()) : 1);
+}
+
 }  // namespace
 
-std::optional<Vector> start_of_faster_process(const LatentGaussianModel& model, const HyperTable& table,
-                                              const Posterior& q, const Vector& first) {
+std::vector<Vector> starts_of_faster_process(const LatentGaussianModel& model, const HyperTable& table,
+                                             const Posterior& q, const Vector& first) {
   constexpr double far = 0.5;  // a process that follows the data leaves correlations of zero or less
   constexpr double gaps = 1.5;  // that a lengthscale spans
   double most = far;
-  std::optional<Vector> out;
+  std::vector<Vector> out;
   Vector weight = model.data().weight;
   weight.tail(model.prior_rows()).setZero();
   for (Index p = 0; p < static_cast<Index>(model.priors().size()); ++p) {
@@ -126,22 +135,32 @@ std::optional<Vector> start_of_faster_process(const LatentGaussianModel& model, 
       const std::optional<Neighbours> found = neighbours(rows, weight, q->alpha.col(latents[0]));
       if (!found || !(found->correlation > most)) continue;
       Vector x = table.unconstrained();
-      bool faster = false;
+      const double length = gaps * found->gap;
+      std::vector<Index> lengths;
       for (Index i = 0; i < x.size(); ++i) {
-        const double value = table.values()[table.learned_positions()[i]], length = gaps * found->gap;
         if (table.term(i) != term) {
           // what neighbours share is not noise
           if (model.likelihood().conjugate() && table.likelihood(i) >= 0) x[i] += std::log1p(-found->correlation);
         } else if (!table.guessed(i) || table.limited(i)) {
           x[i] = first[i];
-        } else if (length < value) {
-          x[i] += std::log(length / value);
-          faster = true;
+        } else {
+          lengths.push_back(i);
         }
       }
-      if (!faster) continue;
+      const auto count = static_cast<Index>(lengths.size()), copies = kernels_of(model, term, rows);
+      const Index parts = count % copies == 0 ? count / copies : 1;
+      std::vector<Vector> starts;
+      for (Index k = 0; k < parts; ++k) {
+        Vector start = x;
+        for (Index j = k; j < count; j += parts) {
+          const Index i = lengths[j];
+          start[i] += std::min(0.0, std::log(length / table.values()[table.learned_positions()[i]]));
+        }
+        if (start != x) starts.push_back(start.cwiseMax(table.lower()).cwiseMin(table.upper()));
+      }
+      if (starts.empty()) continue;
       most = found->correlation;
-      out = x.cwiseMax(table.lower()).cwiseMin(table.upper());
+      out = std::move(starts);
     }
   }
   return out;

@@ -1,6 +1,8 @@
 // Where the search for lengthscales starts.
 #pragma once
 
+#include <vector>
+
 #include "hyper/optimise.h"
 
 namespace galvi {
@@ -16,12 +18,13 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
                                        HyperTable& table, std::optional<Start> start,
                                        InferenceControl inference, Trace& trace);
 
-/// Where another search starts: where neighbours along the one input of a process have correlated scores dE/dm, so that the
-/// search has ended at a process which takes faster changes for noise. Its lengthscale there is as short as the data can
-/// tell, its other hyperparameters are those of `first`, and a gaussian's noise is less by what neighbours share. Empty
-/// where no process has such scores.
+/// Where other searches start: where neighbours along the one input of a process have correlated scores dE/dm, so that
+/// the search has ended at a process which takes faster changes for noise. Its lengthscale there is as short as the
+/// data can tell, its variances are those of `first`, and a gaussian's noise is less by what neighbours share. Of
+/// several lengthscales of a kernel, as of a sum, each is the short one of a start, and the others are as they were
+/// found. Empty where no process has such scores.
 /// @param table At what the search has found, with the posterior q.
-std::optional<Vector> start_of_faster_process(const LatentGaussianModel& model, const HyperTable& table,
+std::vector<Vector> starts_of_faster_process(const LatentGaussianModel& model, const HyperTable& table,
                                               const Posterior& q, const Vector& first);
 
 }  // namespace galvi

@@ -280,6 +280,44 @@ bool settle_at_limits(Profile& profile, HyperTable& table, const HyperControl& c
   return moved;
 }
 
+/// On a logarithmic scale the bound is flat near a variance of zero, so that a search which steps there over a
+/// maximum does not return. Each variance that ended at zero is tried from the middle of its range downwards,
+/// with the others as they are: the search goes on from where the bound is highest.
+/// -> whether anything was moved
+bool leave_limits(Profile& profile, HyperTable& table) {
+  const double step = std::log(10.0);
+  constexpr int tries = 6;
+  constexpr double felt = 1e-3, alike = 0.01;  // nats
+  const Vector lower = table.lower(), upper = table.upper();
+  Vector x = table.unconstrained(), gradient(x.size());
+  std::vector<Index> candidates;
+  for (Index i = 0; i < x.size(); ++i)
+    if (table.limited(i) && x[i] <= lower[i] + 1e-6 && !std::isfinite(table.transform(i).upper))
+      candidates.push_back(i);
+  if (candidates.empty()) return false;
+  double best = -profile(x, gradient);
+  bool moved = false;
+  for (const Index i : candidates) {
+    const double at_zero = best;
+    Vector at = x;
+    at[i] = 0.5 * (lower[i] + upper[i]);
+    for (int k = 0; k < tries && at[i] > lower[i]; ++k, at[i] -= step) {
+      const double there = -profile(at, gradient);
+      if (there > std::max(best, at_zero + felt)) {
+        best = there;
+        x = at;
+      } else if (best > at_zero) {
+        break;  // past the maximum
+      }
+      // what is left on the way to zero is less than this
+      if (std::abs(there - at_zero) < alike && std::abs(gradient[i]) < alike) break;
+    }
+    moved = moved || best > at_zero;
+  }
+  table.set_unconstrained(x);
+  return moved;
+}
+
 /// Learned effects of factors move the prior mean, which only the bound's gradient accounts for.
 void check_effects(const LatentGaussianModel& model, const Algorithm& algorithm, const HyperTable& table) {
   if (!algorithm.gradient && model.expectation().consistent()) return;
@@ -348,8 +386,22 @@ Fit fit_hyper(LatentGaussianModel& model, const Algorithm& algorithm, HyperTable
     if (!algorithm.learn && factors < 0) {
       Profile limits(model, algorithm, table, inference, trace);
       if (search.start) limits.warm(*search.start);
-      if (settle_at_limits(limits, table, control))
-        search = search_profile(model, algorithm, table, limits.start(), inference, control, trace);
+      const auto settle = [&] {
+        if (settle_at_limits(limits, table, control))
+          search = search_profile(model, algorithm, table, limits.start(), inference, control, trace);
+      };
+      settle();
+      InferenceControl rough = inference;
+      rough.tol = std::max(rough.tol, 1e-4);
+      constexpr int most_rounds = 3;
+      for (int round = 0; round < most_rounds; ++round) {
+        Profile elsewhere(model, algorithm, table, rough, trace);
+        if (search.start) elsewhere.warm(*search.start);
+        if (!leave_limits(elsewhere, table)) break;
+        search = search_profile(model, algorithm, table, elsewhere.start(), inference, control, trace);
+        if (search.start) limits.warm(*search.start);
+        settle();
+      }
     }
     out.hyper_converged = search.converged;
     if (factors < 0) turn_to_principal_axes(model, table);

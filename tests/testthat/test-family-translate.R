@@ -116,6 +116,13 @@ test_that("families of mgcv are translated with what they hold", {
   expect_translated(mgcv::Tweedie(1.3, "log"), "tweedie", "log", list(power = fixed(1.3)))
   foreign_refused(mgcv::ziP(), "zero_inflated\\(\\)")
   foreign_refused(mgcv::gaulss(), "sigma ~ x")
+  foreign_refused(mgcv::gammals(), "shape ~ x.*Gamma")
+  foreign_refused(mgcv::twlss(), "phi ~ x.*tweedie")
+  foreign_refused(mgcv::shash(), "skew_normal\\(\\).*student\\(\\)")
+  foreign_refused(mgcv::gumbls(), "does not have its likelihood")
+  foreign_refused(mgcv::mvn(2), "mvbind\\(y1, y2\\).*gaussian\\(\\)")
+  expect_match(family_hint("mvn"), "mvbind")
+  foreign_refused(structure(list(family = "censored normal", link = "identity"), class = "family"), "survival::Surv")
 })
 
 test_that("families of glmmTMB are translated", {

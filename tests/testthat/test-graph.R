@@ -95,6 +95,10 @@ test_that("a graph that is none is refused by name", {
   refused(list(north = "south", south = "nort"), "element 2 has the neighbour \"nort\".*Did you mean `north`")
   refused(list(a = "b", b = NA_character_), "element 2 has the neighbour \"NA\"")
   refused(cbind("a", "a"), "loop")
+  # of two regions, not the edges 1-0 and 0-1
+  refused(diag(2), "node 1 is its own neighbour")
+  expect_identical(as_graph(matrix(c(0, 1, 1, 0), 2))$n, 2L)
+  expect_identical(as_graph(matrix(1:4, 2))$names, as.character(1:4))
   refused(cbind(c("a", NA), c("b", "c")), "none missing")
   refused("graph", "must be a square adjacency matrix")
   refused(NULL, "not NULL")

@@ -92,3 +92,37 @@ test_that("a search that ends at a singular correlation has converged where poin
   expect_true(fit$convergence$converged)
   expect_gt(fit$elbo, -1056.44)
 })
+
+test_that("of a sum of kernels, one part is tried as the fast one", {
+  air <- data.frame(t = 1:144, y = as.numeric(log(AirPassengers)))
+  fit <- galvi(y ~ gp(t, kernel = se() + se() * periodic(12)), data = air)
+  expect_gt(fit$elbo, 239)  # 216.7 where both are slow, 200.1 where both are fast
+  expect_identical(nrow(fit$starts), 3L)
+})
+
+# ---- variances of zero ----
+
+felt <- 1e-3  # nats: what leaves a variance at zero gains at least that
+
+test_that("a variance ends at zero only where the bound is highest there", {
+  data <- with_seed(0, mgcv::gamSim(4, verbose = FALSE))
+  formula <- y ~ s(log(x0 + 1)) + s(sqrt(x1))
+  fit <- suppressMessages(galvi(formula, data))
+  start <- c("s(log(x0 + 1)).variance" = 12.6, "s(sqrt(x1)).variance" = 1.08e-3, gaussian.variance = 10.72)
+  expect_gt(fit$elbo, suppressMessages(update(fit, start = start))$elbo - felt)
+  expect_identical(fit$hyper$status[endsWith(fit$hyper$name, ").variance")], c("learned", "at bound"))
+})
+
+test_that("weak signals are found as from several starts", {
+  for (seed in c(14, 23, 35, 36:38)) {
+    data <- with_seed(seed, {
+      d <- data.frame(x0 = runif(120), x1 = runif(120))
+      d$y <- sin(2 * pi * d$x0) / 4 + rnorm(120)
+      d
+    })
+    formula <- y ~ s(x0) + s(x1) + te(x0, x1, k = 5)
+    fit <- suppressMessages(galvi(formula, data))
+    several <- with_seed(1, suppressMessages(galvi(formula, data, control = galvi_control(starts = 4))))
+    expect_gt(fit$elbo, several$elbo - felt)
+  }
+})
