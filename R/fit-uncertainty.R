@@ -252,7 +252,8 @@ large_difference <- 2
 #' @noRd
 without_refused_states <- function(fit, tried) {
   if (is.null(fit$states) || isTRUE(fit$integrated) || is.null(tried$refused) || !nzchar(tried$refused)) return(fit)
-  if (!has_fixed(fit) || !is.null(tried$points) && max(points_ratio(fit, tried)) < large_difference) return(fit)
+  # of classes without covariates the thresholds are all that is uncertain, and there is nothing that points could move
+  if (!has_uncertain(fit) || !is.null(tried$points) && max(points_ratio(fit, tried)) < large_difference) return(fit)
   fit$convergence$uncertainty$method <- "factorised"
   at_estimates(fit)
 }

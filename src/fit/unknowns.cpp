@@ -25,6 +25,20 @@ void for_terms(const Prior& prior, const F& f) {
   }
 }
 
+/// Coefficients whose prior variance is zero, as the intercept beside thresholds, are known. Their rows of a precision
+/// become those of the identity.
+std::vector<Index> pin_known(Matrix& precision) {
+  std::vector<Index> known;
+  for (Index i = 0; i < precision.rows(); ++i) {
+    if (!std::isinf(precision(i, i))) continue;
+    precision.row(i).setZero();
+    precision.col(i).setZero();
+    precision(i, i) = 1;
+    known.push_back(i);
+  }
+  return known;
+}
+
 }  // namespace
 
 std::optional<Unknowns> Unknowns::of(LatentGaussianModel& model, Index most) {
@@ -128,7 +142,8 @@ double Unknowns::log_prior(const ConstVectorRef& z) const {
       const Index q = term.columns();
       for (Index j = 0; j < q; ++j) {
         const double variance = term.coefficient_variance()[j], away = z[at + j] - term.coefficient_mean()[j];
-        if (std::isfinite(variance)) out -= 0.5 * (away * away / variance + std::log(variance)) + log_sqrt_2pi;
+        if (std::isfinite(variance) && variance > 0)
+          out -= 0.5 * (away * away / variance + std::log(variance)) + log_sqrt_2pi;
       }
       if (!term.field()) return;
       const Index nodes = term.field()->size();
@@ -151,8 +166,10 @@ Vector Unknowns::mean(const Posterior& q) const {
   Vector out = prior_mean();
   for (Index k = 0; k < latents(); ++k) {
     const auto own = P0.block(first(k), first(k), count(k), count(k));
-    const Matrix A = own + between(k, k, q.sites().lambda.col(k));
-    out.segment(first(k), count(k)) += A.ldlt().solve(W(k).transpose() * q.sites().b.col(k));
+    Matrix A = own + between(k, k, q.sites().lambda.col(k));
+    Vector h = W(k).transpose() * q.sites().b.col(k);
+    for (const Index i : pin_known(A)) h[i] = 0;
+    out.segment(first(k), count(k)) += A.ldlt().solve(h);
   }
   return out;
 }
@@ -171,12 +188,14 @@ std::optional<CoefficientGaussian> Unknowns::one_step(const Posterior& q) const 
       M.block(first(j), first(k), count(j), count(k)) += block;
       if (j < k) M.block(first(k), first(j), count(k), count(j)) += block.transpose();
     }
-  const Vector scale = M.diagonal().cwiseSqrt().cwiseInverse();
+  const std::vector<Index> known = pin_known(M);
+  Vector scale = M.diagonal().cwiseSqrt().cwiseInverse();
   if (!scale.allFinite()) return std::nullopt;
   Matrix root = scale.asDiagonal() * M * scale.asDiagonal();
   if (!root.allFinite() || !cholesky(model_->context(), root)) return std::nullopt;
   invert_from_cholesky(model_->context(), root, size_);
   fill_upper(root);
+  for (const Index i : known) scale[i] = 0;
   return CoefficientGaussian{mean(q), scale.asDiagonal() * root * scale.asDiagonal()};
 }
 

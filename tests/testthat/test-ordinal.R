@@ -410,3 +410,16 @@ test_that("probabilities of classes are averages over the linear predictor, of a
   }, numeric(4))
   expect_equal(all$probability[1L, ], drop(p %*% weight), tolerance = 1e-8)
 })
+
+test_that("probabilities of classes without covariates are as uncertain as proportions", {
+  set.seed(2)
+  for (classes in c(5, 12)) {  # by states, and by a joint Gaussian of more thresholds
+    d <- data.frame(o = ordered(sample(classes, 400, TRUE)))
+    p <- as.vector(table(d$o)) / 400
+    for (family in c("cumulative", "sratio", "cratio", "acat")) {
+      found <- predict(galvi(o ~ 1, d, family), d[1, , drop = FALSE], type = "prob", se.fit = TRUE)
+      expect_close(as.vector(found$se.fit) / sqrt(p * (1 - p) / 400), 1, 0.1)
+      expect_close(as.vector(found$fit), p, 0.02)  # the prior of the thresholds
+    }
+  }
+})
