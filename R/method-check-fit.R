@@ -182,8 +182,10 @@ latent_roots <- function(fit) {
     force(A)
     function(e) if (is.null(e)) ncol(A) else A %*% e
   }
-  if (!is.null(fit$posterior$latent)) {
-    W <- do.call(cbind, lapply(term_rows(fit$model), `[[`, "W"))
+  columns <- lapply(term_rows(fit$model), `[[`, "W")
+  # those of a kernel are the core's
+  if (!is.null(fit$posterior$latent) && !any(vapply(columns, is.null, NA))) {
+    W <- do.call(cbind, columns)
     return(lapply(fit$posterior$latent, function(z) as_root(W %*% z$chol)))
   }
   covariance <- joint_covariance(fit, training_target(fit))

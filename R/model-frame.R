@@ -43,6 +43,7 @@ memberships <- function(parsed) {
 #' @noRd
 miss_with_groups <- function(frame) {
   for (own in attr(attr(frame, "terms"), "memberships")) {
+    if (!all(own$groups %in% names(frame))) next  # what is predicted leaves these effects out
     given <- frame[[own$weights]]
     missing <- vapply(unclass(frame)[own$groups], function(x) is.na(as.character(x)), logical(nrow(frame)))
     if (length(given) == length(missing)) frame[[own$weights]] <- replace(given, missing & given != 0, NA)

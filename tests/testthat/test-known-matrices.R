@@ -180,6 +180,8 @@ test_that("mm() adds weighted effects of all groups of a row", {
   expect_close(plain$elbo, value(membership(d$w1, d$w2)), 1e-8)
   # a missing group where the weight is zero
   alone <- transform(d, g2 = ifelse(seq_len(50) <= 5, NA, g2), w2 = ifelse(seq_len(50) <= 5, 0, w2))
+  expect_close(predict(scaled, d[1:3, "x", drop = FALSE], re_formula = NA),
+    drop(cbind(1, d$x[1:3]) %*% coef(scaled)), tol$solve)
   some <- held(y ~ x + (1 | mm(g1, g2, weights = cbind(w1, w2))), alone)
   expect_identical(nobs(some), 50L)
   M <- membership(ifelse(1:50 <= 5, 1, d$w1 / (d$w1 + d$w2)), ifelse(1:50 <= 5, 0, d$w2 / (d$w1 + d$w2)))

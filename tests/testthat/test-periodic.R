@@ -257,3 +257,10 @@ test_that("a process that became full while learning is full in the fit", {
   columns$posterior["latent"] <- list(NULL)
   expect_error(predict(columns, d, type = "link"), "posterior is not one of this model")
 })
+
+test_that("check_fit() takes processes whose columns the core makes", {
+  d <- data.frame(time = rep(1:10, 3), y = rep(c(1, 3, 0), 10))
+  fit <- galvi(y ~ gp(time, kernel = periodic(7)), d, poisson(), hyper = "fixed")
+  expect_identical(fit$solver, "projected")
+  expect_lt(check_fit(fit)$k, 0.7)
+})
