@@ -28,6 +28,7 @@ kept_harmonics <- function(model) lapply(model$predictors, function(predictor) l
 with_kept_harmonics <- function(model, kept) {
   for (p in seq_along(kept)) {
     terms <- Map(function(term, count) {
+      # every series of a term has the same number
       if (is.null(count) || identical(count, harmonics_of(term))) return(term)
       if (is.finite(count)) return(with_term_harmonics(term, count))
       replace(with_term_harmonics(term, NULL), "type", "kernel")

@@ -140,6 +140,7 @@ check_conditional_method <- function(fit, settings) {
   if (is_standard_error(fit$design$weights) && !is.null(word <- size_word(fit$design))) {
     stop_without_word(as_typed(word), all.vars(size_expression(fit$design)))
   }
+  if (length(unique(fit$model$known[, "variance"])) > 1L) check_nothing_known(fit, settings$method)
   if (is.null(settings$k)) return(invisible())
   stop_galvi("argument", paste(
     "`method = \"posterior_predict\"` is for a new response, not for a parameter: leave `dpar` out, or use",

@@ -375,12 +375,11 @@ conditional_target <- function(fit, inputs, values, kept) {
   )
 }
 
-#' What is known of responses at typical values: the medians of the ends of truncation. NULL where standard errors differ
-#' between rows, of which none is typical
+#' What is known of responses at typical values: the medians of what is known of the rows
 #' @noRd
 typical_known <- function(fit, n) {
   known <- fit$model$known
-  if (is.null(known) || length(unique(known[, "variance"])) > 1L) return(NULL)
+  if (is.null(known)) return(NULL)
   matrix(apply(known, 2L, stats::median), n, ncol(known), byrow = TRUE, dimnames = list(NULL, colnames(known)))
 }
 

@@ -71,7 +71,7 @@ const std::map<std::string, Quantity>& quantities() {
   return table;
 }
 
-/// Rows whose eta is known, as at points: moments without integrals, and log densities of many rows at once, by what the
+/// Rows whose eta is known, as at points: moments given eta, and log densities of many rows at once, by what the
 /// likelihood computes of the same rows once for all sets of hyperparameters.
 class KnownRows {
  public:
@@ -232,7 +232,7 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
     const auto mean_of = [&](R_xlen_t n, galvi::Index k) { return mean[first + n + k * N]; };
     const auto variance_of = [&](R_xlen_t n, galvi::Index k) { return at(variance, first + n + k * N); };
     if (what == "log_density" ? known_rows.log_densities(datum, mean_of, variance_of, out.begin() + first)
-                              : known_rows.moments(what, datum, mean_of, variance_of, out.begin() + first))
+                              : sets > 1 && known_rows.moments(what, datum, mean_of, variance_of, out.begin() + first))
       continue;
     // many sets have few rows each, for which threads would wait for each other more than they would work
     const double work = sets > 1 ? 0.0 : row_work * static_cast<double>(part);

@@ -7,6 +7,7 @@
 #include "border/r_sources.h"
 #include "global/wire.h"
 #include "numeric/backend.h"
+#include "numeric/thread_pool.h"
 
 using namespace galvi;
 
@@ -34,6 +35,19 @@ struct Worker {
   }
 };
 
+/// The threads that a call made end with it: a process that is forked afterwards has none of them, and would wait for
+/// them for ever.
+class ThreadsOfCall {
+ public:
+  explicit ThreadsOfCall(Context& context) : context_(context) {}
+  ~ThreadsOfCall() { context_.pool.reset(); }
+  ThreadsOfCall(const ThreadsOfCall&) = delete;
+  ThreadsOfCall& operator=(const ThreadsOfCall&) = delete;
+
+ private:
+  Context& context_;
+};
+
 }  // namespace
 
 //' The parts that a model's sums are taken along, as bounds from 0 (internal)
@@ -55,8 +69,10 @@ Rcpp::NumericVector partition_bounds(Rcpp::List model, double rows) {
 // [[Rcpp::export(rng = false)]]
 SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, int threads,
                 std::string backend = "auto") {
-  return Rcpp::XPtr<Worker>(
+  Rcpp::XPtr<Worker> own(
       new Worker(model, block, static_cast<Index>(all), static_cast<Index>(first), threads, backend));
+  const ThreadsOfCall ended(own->context);
+  return own;
 }
 
 //' Its answer to a pass: the largest complete subtrees of the tree of sums (internal)
@@ -64,7 +80,7 @@ SEXP new_worker(Rcpp::List model, Rcpp::List block, double all, double first, in
 // [[Rcpp::export(rng = false)]]
 Rcpp::List ask_worker(SEXP worker, Rcpp::List question) {
   Rcpp::XPtr<Worker> own(worker);
-  own->context.pool.reset();  // a process that was forked since has none of its threads
+  const ThreadsOfCall threads(own->context);
   const Listening listening(own->monitor);
   const OneBlasThread one;
   const auto asked = question_from_list(own->model, question);

@@ -25,18 +25,21 @@ void for_terms(const Prior& prior, const F& f) {
   }
 }
 
-/// Coefficients whose prior variance is zero, as the intercept beside thresholds, are known. Their rows of a precision
-/// become those of the identity.
-std::vector<Index> pin_known(Matrix& precision) {
+/// Coefficients whose prior variance is zero, as the intercept beside thresholds, are known.
+std::vector<Index> known_coefficients(const Matrix& prior_precision) {
   std::vector<Index> known;
-  for (Index i = 0; i < precision.rows(); ++i) {
-    if (!std::isinf(precision(i, i))) continue;
+  for (Index i = 0; i < prior_precision.rows(); ++i)
+    if (std::isinf(prior_precision(i, i))) known.push_back(i);
+  return known;
+}
+
+/// Their rows of the posterior's precision become those of the identity.
+void pin(const std::vector<Index>& known, Matrix& precision) {
+  for (const Index i : known) {
     precision.row(i).setZero();
     precision.col(i).setZero();
     precision(i, i) = 1;
-    known.push_back(i);
   }
-  return known;
 }
 
 }  // namespace
@@ -168,7 +171,9 @@ Vector Unknowns::mean(const Posterior& q) const {
     const auto own = P0.block(first(k), first(k), count(k), count(k));
     Matrix A = own + between(k, k, q.sites().lambda.col(k));
     Vector h = W(k).transpose() * q.sites().b.col(k);
-    for (const Index i : pin_known(A)) h[i] = 0;
+    const std::vector<Index> known = known_coefficients(own);
+    pin(known, A);
+    for (const Index i : known) h[i] = 0;
     out.segment(first(k), count(k)) += A.ldlt().solve(h);
   }
   return out;
@@ -177,6 +182,7 @@ Vector Unknowns::mean(const Posterior& q) const {
 std::optional<CoefficientGaussian> Unknowns::one_step(const Posterior& q) const {
   const Index K = latents();
   Matrix M = prior_precision();
+  const std::vector<Index> known = known_coefficients(M);
   Expectations e;
   if (K > 1)
     model_->expectation().evaluate(model_->context(), model_->likelihood(), model_->data(), q->mean, q->variance, 2,
@@ -188,7 +194,7 @@ std::optional<CoefficientGaussian> Unknowns::one_step(const Posterior& q) const 
       M.block(first(j), first(k), count(j), count(k)) += block;
       if (j < k) M.block(first(k), first(j), count(k), count(j)) += block.transpose();
     }
-  const std::vector<Index> known = pin_known(M);
+  pin(known, M);
   Vector scale = M.diagonal().cwiseSqrt().cwiseInverse();
   if (!scale.allFinite()) return std::nullopt;
   Matrix root = scale.asDiagonal() * M * scale.asDiagonal();

@@ -23,6 +23,7 @@ class ThreadPool {
   void run(int helpers, const std::function<void(bool calling)>& work);
 
  private:
+  void add_threads(int wanted);
   void help();
 
   std::mutex mutex_;

@@ -266,8 +266,10 @@ test_that("families' own draws have the distribution that the core computes, at 
     fit <- suppressWarnings(galvi(y ~ x, data.frame(y = family_types[[name]]$example, x = c(0, 1, 3)), name,
       hyper = "fixed"))
     learned <- unlist(fit$model$likelihood$hyper)
-    for (factor in c(0.5, 1, 3)) {
-      fit$posterior$hyper[learned] <- if (name == "tweedie") c(factor, 1 + factor / 4) else factor
+    for (factor in c(0.5, 1, 3, if (name == "skew_normal") -2)) {
+      fit$posterior$hyper[learned] <- switch(name,
+        tweedie = c(factor, 1 + factor / 4), skew_normal = c(abs(factor), factor), factor
+      )
       for (eta in c(-2, 0.5)) {
         size <- if (grepl("binomial", name)) 7 else 1
         target <- list(n = n, size = rep(size, n))

@@ -324,6 +324,22 @@ test_that("parallel_for() rethrows the first failure in block order, and the mon
   }
 })
 
+test_that("a forked child asks a worker whose threads were its parent's", {
+  skip_on_os("windows")
+  set.seed(1)
+  d <- data.frame(x = runif(20000))
+  d$y <- rpois(20000, exp(sin(6 * d$x)))
+  control <- galvi_control(max_iterations = 1)
+  model <- suppressWarnings(galvi(y ~ gp(x, inducing = 50), d, poisson(), hyper = "fixed", control = control))$model
+  worker <- new_worker(model_of_rows(model, integer()), model_of_rows(model, seq_len(20000)), 20000, 0, 2L)
+  question <- starting_question(model)
+  expected <- ask_worker(worker, question)
+  job <- parallel::mcparallel(identical(ask_worker(worker, question), expected))
+  result <- parallel::mccollect(job, wait = FALSE, timeout = 20)
+  if (is.null(result)) tools::pskill(job$pid, tools::SIGKILL)
+  expect_identical(unname(result), list(TRUE))
+})
+
 test_that("a forked child computes on after its parent has used threads", {
   skip_on_os("windows")
   expected <- probe_parallel(16, 2, integer())

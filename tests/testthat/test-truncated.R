@@ -384,4 +384,9 @@ test_that("means of truncated responses have limits, and effects are at typical 
     predicted <- conditional_effects(fit, "x", method = "posterior_predict", resolution = 5)[[1L]]
     expect_true(all(predicted$lower__ >= low))
   }
+  # means do not depend on how exactly a row was measured, new responses do
+  d$error <- runif(nrow(d), 0.1, 0.3)
+  measured <- galvi(y | se(error, sigma = TRUE) + trunc(lb = -1) ~ x, d)
+  expect_true(all(is.finite(conditional_effects(measured, "x")[[1L]]$estimate__)))
+  expect_error(conditional_effects(measured, "x", method = "posterior_predict"), "`error`")
 })
