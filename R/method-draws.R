@@ -335,7 +335,7 @@ family_draws <- function(fit, target, eta) {
   mean <- if (fit$family$link == "identity") eta[, 1L] else response_moment(fit, certain(eta[, 1L]), "mean")
   y <- suppressWarnings(draw(mean, target$size, family_parameters(fit)))
   # means that are no numbers, or so large that R's generators refuse them
-  if (all(is.finite(y))) y
+  if (all(is.finite(y))) as.numeric(y)
 }
 
 #' Multinomial counts of so many trials: N x classes

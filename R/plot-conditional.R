@@ -118,7 +118,7 @@ left_out_words <- function(fit) {
 #' @param others From kept_others(). given: values of other variables that are not those that are kept.
 #' @noRd
 conditional_points <- function(fit, inputs, along, within, held, settings, others, given = list()) {
-  if (is_counts(fit) || !has_rows(fit) || !has_mean_of_one(fit)) return(NULL)
+  if (is_counts(fit) || is_mixed(fit$family) || !has_rows(fit) || !has_mean_of_one(fit)) return(NULL)
   x <- get_variable(inputs$values, along$variable)
   groups <- c(within, held)
   places <- lapply(groups, function(group) {

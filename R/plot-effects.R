@@ -6,6 +6,12 @@ effect_panels <- function(fit, settings) {
   views <- predictors(fit)
   inputs <- data_inputs(fit)
   wanted <- wanted_panels(views, inputs, settings$terms)
+  if (is_mixed(fit$family)) {
+    if (settings$scale == "response") {
+      stop_galvi("argument", "Responses of several families have no common scale: use scale = \"link\", or predict().")
+    }
+    settings$scale <- "link"
+  }
   panels <- Map(function(view, wanted) {
     if (length(views) > 1L && link_has(view$family, "same_units")) settings$scale <- "link"
     own <- settings

@@ -7,7 +7,8 @@
 #'   is theirs). `note`: what to say of them, or NULL.
 #' @noRd
 data_points <- function(fit, variable, splits, settings) {
-  if (is_counts(fit) || !is.null(fit$parameter) || !is.null(fit$reference)) return(NULL)
+  # responses of several families do not belong beside one curve
+  if (is_counts(fit) || is_mixed(fit$family) || !is.null(fit$parameter) || !is.null(fit$reference)) return(NULL)
   x <- get_variable(fit$data, variable)
   own <- lapply(splits, function(split) get_variable(fit$data, split$variable))
   places <- Map(function(split, x) match(as.character(x), as.character(split$values)), splits, own)

@@ -148,7 +148,7 @@ sd_panels <- function(fit, spec, variables, settings, grid) {
 }
 
 surface_points <- function(fit, x, variables, scale) {
-  if (n_latents(fit) > 1L || !is.null(fit$parameter)) return(NULL)
+  if (n_latents(fit) > 1L || is_mixed(fit$family) || !is.null(fit$parameter)) return(NULL)
   if (has_classes(fit) || has_two_classes(fit)) {
     return(list(kind = "classes", x = x[[1L]], y = x[[2L]], class = fit$model$y))
   }

@@ -323,6 +323,13 @@ double ConwayMaxwell::cdf(double y, double eta) const {
   const Point point = at(std::max(eta, lowest));
   const double sd = std::sqrt(mean / point.slope[0]);
   if (last == infinity || last > mean + 1e3 * (sd + 1.0 / nu_ + 1.0)) return 1.0;
+  // Edgeworth's series, of skewness 1 / (nu sd), to a share of 1 / sd^2: sums have lost these digits, since log
+  // probabilities are differences of numbers of the size of the mean.
+  constexpr double nearly_normal = 1e5;
+  if (sd > nearly_normal) {
+    const double z = (last + 0.5 - mean) / sd;
+    return std::min(1.0, std::max(0.0, normal_cdf(z) - (z * z - 1.0) * normal_density(z) / (6.0 * nu_ * sd)));
+  }
   const bool left = last < mean;
   // of responses above 0 in the region of the series
   const Density density = eta >= end_ ? density_by_series(eta) : Density{};

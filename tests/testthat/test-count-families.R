@@ -209,3 +209,14 @@ test_that("compois() has an answer, not a number, where the linear predictor is 
   })
   expect_true(is.na(density))
 })
+
+test_that("half of compois() is below a large mean, where sums have lost their digits", {
+  below <- value_in_time(seconds = 60, code = {
+    eta <- c(24, 28, 40, 60, 72, 99)
+    vapply(c(0.1, 0.5, 2, 10), function(nu) {
+      fit <- galvi(count ~ 1, InsectSprays, compois(fixed(nu)), hyper = "fixed")
+      galvi:::response_moment(fit, galvi:::certain(eta), "cdf", size = 1, y = floor(exp(eta)))
+    }, eta)
+  })
+  expect_close(below, rep(0.5, 24), 1e-4)  # a step of the distribution function at a mean of exp(24)
+})

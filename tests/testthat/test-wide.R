@@ -122,3 +122,18 @@ test_that("what is said of several columns is a formula that fits", {
     class = "galvi_error_response")
   expect_s3_class(suppressMessages(galvi(responses(Y) ~ x + factors(1), d, poisson())), "galvi")
 })
+
+test_that("plots of responses of several families have linear predictors", {
+  set.seed(5)
+  d <- data.frame(x = rnorm(40))
+  d$a <- rpois(40, exp(0.5 * d$x))
+  d$b <- rpois(40, 3)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  for (formula in c(mvbind(a, b) ~ x + rescor(), mvbind(a, b) ~ 1 + rescor())) {
+    fit <- suppressWarnings(galvi(formula, d, list("poisson", "negbinomial"), hyper = "fixed"))
+    shown <- plot(fit)
+    expect_true(all(is.finite(unlist(lapply(shown, `[[`, "fit")))))
+    expect_error(plot(fit, scale = "response"), "several families")
+  }
+})
