@@ -331,7 +331,9 @@ draw_response <- function(fit, target, eta) {
 family_draws <- function(fit, target, eta) {
   draw <- if (!is_mixed(fit$family)) family_type(fit$family)$draw
   trials <- trials_of(fit, target)
-  if (is.null(draw) || ncol(eta) > 1L || !is.null(target$known) || any(target$size != trials)) return(NULL)
+  if (is.null(draw) || ncol(eta) > 1L || !is.null(target$known) || isTRUE(any(target$size != trials))) {
+    return(NULL)
+  }
   mean <- if (fit$family$link == "identity") eta[, 1L] else response_moment(fit, certain(eta[, 1L]), "mean")
   y <- suppressWarnings(draw(mean, target$size, family_parameters(fit)))
   # means that are no numbers, or so large that R's generators refuse them
