@@ -86,7 +86,7 @@ total_of <- function(fit, target, marginals, weight, probs) {
   if (!is.null(points)) {
     # groups that were not observed are drawn at each point, each for itself
     if (length(unlist(points$new))) return(drawn())
-    total <- matrix(totals_at_points(fit, points, weight), 1L)
+    total <- matrix(totals_at_points(fit, target, points, weight), 1L)
     sd <- sqrt(weighted_moments(t(total), points$weight)$covariance[1L])
     return(list(sd = sd, limits = drop(weighted_quantiles(total, points$weight, probs))))
   }
@@ -144,12 +144,13 @@ total_parts <- function(fit, target, weight, form) {
 
 #' The total at each point
 #' @noRd
-totals_at_points <- function(fit, points, weight) {
+totals_at_points <- function(fit, target, points, weight) {
   n <- nrow(points$offset)
   total <- numeric(length(points$weight))
   for (at in split(seq_len(n), (seq_len(n) - 1L) %/% max(1L, rows_by_points %/% length(points$weight)))) {
     state <- points_state(point_rows(points, at), at)
-    mean <- response_mean(at_hyper(fit, state$hyper), state[c("mean", "variance")])
+    given <- with_known(state[c("mean", "variance")], target$known, state$rows)
+    mean <- response_mean(at_hyper(fit, state$hyper), given)
     total <- total + colSums(weight[at] * matrix(mean, length(at)))
   }
   total

@@ -370,6 +370,10 @@ test_that("means of truncated responses have limits, and effects are at typical 
   for (fit in fits) {
     limits <- predict(fit, new, type = "response", interval = "credible")
     expect_true(all(limits[, "lwr"] < limits[, "fit"] & limits[, "fit"] < limits[, "upr"]))
+    # a total is a sum of these means
+    total <- predict(fit, new, aggregate = ~ 1, se.fit = TRUE, interval = "credible")
+    expect_close(total$fit, sum(limits[, "fit"]), tol$fuzz_rounding)
+    expect_true(total$se.fit > 0 && total$lwr < total$fit && total$fit < total$upr)
     # a row's limits are its own
     alone <- do.call(rbind, lapply(1:3, function(i) {
       predict(fit, new[i, ], type = "response", interval = "credible")
