@@ -5,9 +5,10 @@ student_draw <- function(mean, size, p) mean + p$scale * stats::rt(length(mean),
 
 # (delta |Z| + sqrt(1 - delta^2) Z') less its mean, over its sd.
 skew_normal_draw <- function(mean, size, p) {
-  delta <- p$alpha / sqrt(1 + p$alpha^2)
+  other <- 1 / sqrt(1 + p$alpha^2)
+  delta <- p$alpha * other
   shift <- sqrt(2 / pi) * delta
-  z <- delta * abs(stats::rnorm(length(mean))) + sqrt(1 - delta^2) * stats::rnorm(length(mean))
+  z <- delta * abs(stats::rnorm(length(mean))) + other * stats::rnorm(length(mean))
   mean + p$sigma * (z - shift) / sqrt(1 - shift^2)
 }
 

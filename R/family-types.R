@@ -11,8 +11,7 @@ complete_family <- function(entry) {
     constants = function(levels, family) list(), response_constants = function(response, family) list(),
     intercept = function(family) TRUE, robust = FALSE, no_predictor = character(),
     volatility = FALSE, location = "mean", linked_mean = TRUE, sigma = function(parameters) 1, log_upper = NULL,
-    draw = NULL,
-    refused = character(), instead = character(), censored = character(), times = FALSE, angle = FALSE
+    draw = NULL, refused = character(), instead = character(), censored = character(), times = FALSE, angle = FALSE
   )
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }

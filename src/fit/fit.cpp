@@ -71,7 +71,6 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
   }
   if (!plan.learn || plan.algorithm->learn || !plan.pilots.empty() || !model.has_all_rows()) return;
   table.set_values(best.hyper);
-  last = plan.starts - 1;
   for (const Vector& faster : starts_of_faster_process(model, table, best.inference.posterior, first)) {
     starts.add(table.size());
     table.set_unconstrained(faster);
