@@ -73,11 +73,11 @@ void BorderedFactor::Border::add_columns(Context& context, const FieldStack& fie
   std::vector<Matrix> sums(columns.groups(), Matrix::Zero(q, q));
   columns.for_chunks_in_order(
       2.0 * static_cast<double>(W.rows()) * q * q,
-      [&](Index group, Index begin, MatrixRef chunk) {
+      [&](Index group, Index begin, const ConstMatrixRef& chunk) {
         const Matrix weighted = lambda.segment(begin, chunk.rows()).asDiagonal() * chunk;
         context.backend.multiply(true, false, 1.0, chunk, weighted, 1.0, sums[group]);
       },
-      [&](Index, Index begin, MatrixRef chunk) {
+      [&](Index, Index begin, const ConstMatrixRef& chunk) {
         for (Index i = 0; i < chunk.rows(); ++i) {
           const Vector weighted = lambda[begin + i] * chunk.row(i).transpose();
           for (SparseRows::InnerIterator w(W, begin + i); w; ++w) {

@@ -1,8 +1,10 @@
-// The whitened columns of all terms side by side, W~ (N x q), never stored whole: all that is computed from
-// them is a sum over rows, taken chunk by chunk.
+// The whitened columns of all terms side by side, W~ (N x q). All that is computed from them is a sum over rows,
+// taken chunk by chunk, so that they need not be stored: many of them are computed again in every pass.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <vector>
 
 #include "prior/prior.h"
 
@@ -13,6 +15,9 @@ class DenseColumns {
  public:
   DenseColumns(Context& context, const Prior& prior, const DesignRows& rows)
       : context_(context), prior_(prior), design_(rows), rows_(rows.size()) {}
+
+  /// To be called when the prior's hyperparameters have changed.
+  void refresh();
 
   const Prior& prior() const { return prior_; }
   Index size() const { return prior_.columns(); }  // q
@@ -29,27 +34,32 @@ class DenseColumns {
 
   /// Calls body for every chunk of rows: the chunks of a group in order, groups in parallel. Sums within
   /// groups that are then added in order do not depend on the number of threads.   flops: approximate cost
-  using ChunkBody = std::function<void(Index group, Index begin, MatrixRef chunk)>;
+  using ChunkBody = std::function<void(Index group, Index begin, const ConstMatrixRef& chunk)>;
   Index groups() const;
   void for_chunks(double flops, const ChunkBody& body) const;
-  /// The same with chunks that `fill` fills, such as whitened().
-  using Fill = std::function<void(Index begin, MatrixRef chunk)>;
-  Fill whitened() const {
-    return [this](Index begin, MatrixRef chunk) { fill(begin, chunk); };
-  }
-  void for_chunks(double flops, const Fill& fill, const ChunkBody& body) const;
+  /// The same for the X of fill_fixed().
+  void for_fixed_chunks(double flops, const ChunkBody& body) const;
   /// The same; after each call of body, `merge` runs on the calling thread for all chunks in order.
   void for_chunks_in_order(double flops, const ChunkBody& body, const ChunkBody& merge) const;
 
  private:
   Index chunk_rows() const;
   Index chunks() const { return (rows_ + chunk_rows() - 1) / chunk_rows(); }
-  void fill_and(const Fill& fill, const ChunkBody& body, Index group, Index chunk, Matrix& buffer) const;
+  Index rows_of(Index chunk) const { return std::min(chunk_rows(), rows_ - chunk * chunk_rows()); }
+  ConstMatrixRef whitened(Index chunk, Matrix& buffer) const;
+  using ChunkOf = std::function<ConstMatrixRef(Index chunk, Matrix& buffer)>;
+  void for_chunks(double flops, const ChunkOf& chunk_of, const ChunkBody& body) const;
 
   Context& context_;
   const Prior& prior_;
   const DesignRows& design_;
   Index rows_;
+  // The chunks that have been computed since refresh(), where all of them are few numbers; else no elements.
+  struct Kept {
+    Matrix chunk;
+    bool valid = false;
+  };
+  mutable std::vector<Kept> kept_;
 };
 
 /// The gradient of the bound through the columns and c: sums within groups of chunks.

@@ -26,6 +26,7 @@ ProjectedSolver::ProjectedSolver(Context& context, std::shared_ptr<Prior> prior,
 }
 
 void ProjectedSolver::refresh() {
+  columns_.refresh();
   prior_mean_ = prior_->mean(*design_);
   prior_variances_.resize(0);
   variances_known_ = false;
@@ -44,19 +45,22 @@ const Vector& ProjectedSolver::extra_variances() const {
   return extra_variances_;
 }
 
-ProjectedSolver::SiteSums ProjectedSolver::sums(const DenseColumns::Fill& fill, const Vector& d,
-                                                const Vector& x) const {
+ProjectedSolver::SiteSums ProjectedSolver::sums(const Vector& d, const Vector& x, bool fixed) const {
   if (d.size() == 0 && x.size() == 0) return {};
   const Index width = d.size() > 0 ? latent_ : 0;
   std::vector<Matrix> cross(columns_.groups(), Matrix::Zero(width, width));
   Matrix projected = Matrix::Zero(latent_, columns_.groups());
   const double flops = static_cast<double>(rows_) * latent_ * (d.size() > 0 ? latent_ : 2);
-  columns_.for_chunks(flops, fill, [&](Index group, Index begin, MatrixRef chunk) {
+  const auto add = [&](Index group, Index begin, const ConstMatrixRef& chunk) {
     const Index n = chunk.rows();
     if (x.size() > 0) projected.col(group).noalias() += chunk.transpose() * x.segment(begin, n);
     if (d.size() == 0) return;
     add_weighted_crossproduct(context_.backend, chunk, d.segment(begin, n), cross[group]);
-  });
+  };
+  if (fixed)
+    columns_.for_fixed_chunks(flops, add);
+  else
+    columns_.for_chunks(flops, add);
   SiteSums out{std::move(cross[0]), projected.rowwise().sum()};
   for (std::size_t group = 1; group < cross.size(); ++group) out.cross += cross[group];
   fill_upper(out.cross);
@@ -69,7 +73,7 @@ Vector ProjectedSolver::project_sites(const Vector& b) const {
 
 Vector ProjectedSolver::quadratic_forms(const Matrix& M) const {
   Vector out(rows_);
-  columns_.for_chunks(2.0 * rows_ * latent_ * latent_, [&](Index, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(2.0 * rows_ * latent_ * latent_, [&](Index, Index begin, const ConstMatrixRef& chunk) {
     Matrix product(chunk.rows(), latent_);
     context_.backend.multiply(false, false, 1.0, chunk, M, 0.0, product);
     out.segment(begin, chunk.rows()) = product.cwiseProduct(chunk).rowwise().sum();
@@ -108,12 +112,13 @@ void ProjectedSolver::prepare_variances() const {
   variances_.resize(rows_);
 }
 
-void ProjectedSolver::set_variances(Index begin, MatrixRef chunk) const {
+void ProjectedSolver::set_variances(Index begin, const ConstMatrixRef& chunk) const {
   auto variances = variances_.segment(begin, chunk.rows());
   if (inverse_chol_.size() > 0) {
     // w' A^-1 w = |L^-1 w|^2
-    context_.backend.triangular_multiply(false, true, 1.0, inverse_chol_, chunk);
-    variances = chunk.rowwise().squaredNorm();
+    Matrix whitened = chunk;
+    context_.backend.triangular_multiply(false, true, 1.0, inverse_chol_, whitened);
+    variances = whitened.rowwise().squaredNorm();
   } else {
     Matrix product(chunk.rows(), latent_);
     context_.backend.multiply(false, false, 1.0, chunk, inverse_, 0.0, product);
@@ -126,7 +131,7 @@ const Vector& ProjectedSolver::marginal_variances() const {
   if (variances_known_) return variances_;
   prepare_variances();
   columns_.for_chunks(static_cast<double>(rows_) * latent_ * latent_,
-             [&](Index, Index begin, MatrixRef chunk) { set_variances(begin, chunk); });
+             [&](Index, Index begin, const ConstMatrixRef& chunk) { set_variances(begin, chunk); });
   variances_known_ = true;
   return variances_;
 }
@@ -145,7 +150,7 @@ SiteMean ProjectedSolver::posterior_mean(const Vector& b) {
   if (variances) prepare_variances();
   Matrix sums = Matrix::Zero(latent_, columns_.groups());
   const double flops = static_cast<double>(rows_) * latent_ * (variances ? latent_ : 4);
-  columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(flops, [&](Index group, Index begin, const ConstMatrixRef& chunk) {
     const Index n = chunk.rows();
     auto mean = out.mean.segment(begin, n), alpha = out.alpha.segment(begin, n);
     mean.noalias() = chunk * u;  // W~ A^-1 W~' b
@@ -193,8 +198,7 @@ Matrix ProjectedSolver::observed_crossproduct(double factor) const {
 
 SiteMean ProjectedSolver::condition(const Vector& lambda, const Vector& r, double& log_evidence) {
   if (prior_->fixed_columns() && lambda.allFinite() && !(observed_factor(lambda) > 0)) {
-    const auto fixed = [this](Index begin, MatrixRef chunk) { columns_.fill_fixed(begin, chunk); };
-    observed_ = {lambda, sums(fixed, lambda, Vector()).cross};
+    observed_ = {lambda, sums(lambda, Vector(), true).cross};
   }
   factorise_observations(lambda);
   SiteMean out;
@@ -240,7 +244,7 @@ Matrix ProjectedSolver::covariance(const std::vector<Index>& rows) const {
   Matrix columns(latent_, static_cast<Index>(rows.size()));
   for (std::size_t k = 0; k < rows.size(); ++k) columns.col(k) = inverse_ * columns_.row(rows[k]);
   Matrix out(rows_, columns.cols());
-  columns_.for_chunks(2.0 * rows_ * latent_ * columns.cols(), [&](Index, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(2.0 * rows_ * latent_ * columns.cols(), [&](Index, Index begin, const ConstMatrixRef& chunk) {
     out.middleRows(begin, chunk.rows()).noalias() = chunk * columns;
   });
   return out;
@@ -294,7 +298,7 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
     T = inverse_ * weighted_crossproduct(site.d_variance + 0.5 * lambda_) * inverse_;
   }
   const double flops = (site.optimal ? 2.0 : 4.0) * rows_ * latent_ * latent_;
-  for_column_gradients(flops, d_extra, hyper, [&](Index, Index begin, MatrixRef chunk, MatrixRef G) {
+  for_column_gradients(flops, d_extra, hyper, [&](Index, Index begin, const ConstMatrixRef& chunk, MatrixRef G) {
     const auto part = [&](const Vector& x) { return x.segment(begin, chunk.rows()); };
     context_.backend.multiply(false, false, 1.0, chunk, inverse_, 0.0, G);
     G = (2 * part(site.d_variance)).asDiagonal() * G;
@@ -311,7 +315,7 @@ void ProjectedSolver::gradient(const SiteGradient& site, VectorRef hyper) const 
 void ProjectedSolver::for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                                            const GradientBody& body) const {
   ColumnGradients sums(*prior_, *design_, columns_.groups());
-  columns_.for_chunks(flops, [&](Index group, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(flops, [&](Index group, Index begin, const ConstMatrixRef& chunk) {
     Matrix G(chunk.rows(), latent_);
     body(group, begin, chunk, G);
     sums.add(group, begin, chunk, G, d_extra.segment(begin, chunk.rows()));

@@ -54,7 +54,8 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   /// Flops of a product with V o V, one pass over the rows, that takes about a millisecond.
   static constexpr double max_product_cost = 2e6;
   /// G = d bound / d W~ of a chunk.
-  using GradientBody = std::function<void(Index group, Index begin, MatrixRef chunk, MatrixRef G)>;
+  using GradientBody =
+      std::function<void(Index group, Index begin, const ConstMatrixRef& chunk, MatrixRef G)>;
   /// hyper[h] += d bound / dh through W~ and c, d_extra = d bound / dc.
   void for_column_gradients(double flops, const Vector& d_extra, VectorRef hyper,
                             const GradientBody& body) const;
@@ -73,8 +74,7 @@ class ProjectedSolver final : public Solver, public GlobalForm {
     Vector projected;
   };
   /// d or x may be empty. One pass over the rows computes both.
-  SiteSums sums(const Vector& d, const Vector& x) const { return sums(columns_.whitened(), d, x); }
-  SiteSums sums(const DenseColumns::Fill& fill, const Vector& d, const Vector& x) const;
+  SiteSums sums(const Vector& d, const Vector& x, bool fixed = false) const;
   /// The factor by which lambda is that of `observed_`; 0 if it is not a multiple of it.
   double observed_factor(const Vector& lambda) const;
   Matrix observed_crossproduct(double factor) const;  // W~' Lambda W~
@@ -85,7 +85,7 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   /// Before the threads of a loop that sets variances_: what they read is made, and there is room for what they write.
   void prepare_variances() const;
   /// variances_ of the rows of a chunk; overwrites the chunk.
-  void set_variances(Index begin, MatrixRef chunk) const;
+  void set_variances(Index begin, const ConstMatrixRef& chunk) const;
 
   DenseColumns columns_;
   Index latent_;

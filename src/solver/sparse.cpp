@@ -44,6 +44,7 @@ SparseSolver::SparseSolver(Context& context, std::shared_ptr<Prior> prior,
 
 void SparseSolver::refresh() {
   fields_.refresh();
+  columns_.refresh();
   prior_mean_ = prior_->mean(*design_);
   prior_variances_ = Vector::Zero(rows_);
   with_fields_ = false;
@@ -118,7 +119,7 @@ SparseSolver::Latent SparseSolver::solve(Latent u) const {
 
 Vector SparseSolver::variances(const BorderedFactor& factor) const {
   Vector out = fields_.quadratic_forms(context_, factor.selected_inverse(context_));
-  columns_.for_chunks(factor.row_flops() * rows_, [&](Index, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(factor.row_flops() * rows_, [&](Index, Index begin, const ConstMatrixRef& chunk) {
     Vector border;
     factor.cross_covariance(context_.backend, fields_.rows(), begin, chunk, &border);
     out.segment(begin, chunk.rows()) += border;
@@ -187,7 +188,7 @@ Matrix SparseSolver::covariance(const std::vector<Index>& rows) const {
   u = solve(std::move(u));
   Matrix out = fields_.rows() * u.z;
   if (columns_.size() > 0)
-    columns_.for_chunks(2.0 * rows_ * u.beta.size(), [&](Index, Index begin, MatrixRef chunk) {
+    columns_.for_chunks(2.0 * rows_ * u.beta.size(), [&](Index, Index begin, const ConstMatrixRef& chunk) {
       out.middleRows(begin, chunk.rows()).noalias() += chunk * u.beta;
     });
   return out;

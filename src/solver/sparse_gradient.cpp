@@ -63,7 +63,7 @@ Vector SparseSolver::node_covariances(const BorderedFactor& factor) const {
 void SparseSolver::add_column_gradient(const BorderedFactor& factor, const Vector& weight,
                                        const RowGradients& add_more, ColumnGradients& sums) const {
   if (columns_.size() == 0) return;
-  columns_.for_chunks(factor.row_flops() * rows_, [&](Index group, Index begin, MatrixRef chunk) {
+  columns_.for_chunks(factor.row_flops() * rows_, [&](Index group, Index begin, const ConstMatrixRef& chunk) {
     Matrix G = (2 * weight.segment(begin, chunk.rows())).asDiagonal() *
                factor.cross_covariance(context_.backend, fields_.rows(), begin, chunk).transpose();
     Vector g = Vector::Zero(chunk.rows());
