@@ -253,8 +253,8 @@ mean_curvature <- function(model, mean, variance, threads) {
 #' @param mean N x C. between: covariances of each row's latent values, N x C^2.
 #' @return list(mean, variance: nodes x C; weight; row), one row's nodes after the other's.
 #' @noRd
-nodes_of_classes <- function(mean, between) {
-    .Call(`_galvi_nodes_of_classes`, mean, between)
+nodes_of_classes <- function(mean, between, smooth = TRUE) {
+    .Call(`_galvi_nodes_of_classes`, mean, between, smooth)
 }
 
 #' log sum_s exp(x_ns) of each row

@@ -165,7 +165,7 @@ counts_log_probability <- function(fit, marginals, response) {
     known <- of(all$likelihood, row, all$mean[row, , drop = FALSE], rbind(diag(own)))
     ratio <- coupled_classes(all$mean[row, , drop = FALSE], array(own, c(1L, dim(own))), function(mean, variance) {
       list(matrix(exp(of(all$likelihood, rep(row, nrow(mean)), mean, variance) - known)))
-    })
+    }, smooth = FALSE)
     known + log(ratio[[1L]][1L])
   }, 0)
 }

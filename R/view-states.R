@@ -323,10 +323,18 @@ coupled_draws <- function(fit, rows, count) {
 #'
 #' @param mean N x C. between: N x C x C.
 #' @param moments `function(mean, variance)` of independent latent values: a list of matrices with a row per row.
+#' @param smooth Are they moments of probabilities? Those of counts need more nodes.
 #' @return The same, of rows with these covariances.
 #' @noRd
-coupled_classes <- function(mean, between, moments) {
-  nodes <- nodes_of_classes(mean, between)
+coupled_classes <- function(mean, between, moments, smooth = TRUE) {
+  most <- 1000L  # rows at a time, each of which may have hundreds of nodes
+  if (nrow(mean) > most) {
+    parts <- lapply(split(seq_len(nrow(mean)), (seq_len(nrow(mean)) - 1L) %/% most), function(rows) {
+      coupled_classes(mean[rows, , drop = FALSE], between[rows, , , drop = FALSE], moments, smooth)
+    })
+    return(do.call(Map, c(list(f = rbind), unname(parts))))
+  }
+  nodes <- nodes_of_classes(mean, between, smooth)
   lapply(moments(nodes$mean, nodes$variance), function(x) unname(rowsum(nodes$weight * x, nodes$row, reorder = TRUE)))
 }
 

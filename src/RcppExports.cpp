@@ -481,13 +481,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // nodes_of_classes
-Rcpp::List nodes_of_classes(Rcpp::NumericMatrix mean, Rcpp::NumericVector between);
-RcppExport SEXP _galvi_nodes_of_classes(SEXP meanSEXP, SEXP betweenSEXP) {
+Rcpp::List nodes_of_classes(Rcpp::NumericMatrix mean, Rcpp::NumericVector between, bool smooth);
+RcppExport SEXP _galvi_nodes_of_classes(SEXP meanSEXP, SEXP betweenSEXP, SEXP smoothSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type between(betweenSEXP);
-    rcpp_result_gen = Rcpp::wrap(nodes_of_classes(mean, between));
+    Rcpp::traits::input_parameter< bool >::type smooth(smoothSEXP);
+    rcpp_result_gen = Rcpp::wrap(nodes_of_classes(mean, between, smooth));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -637,7 +638,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_density_mass", (DL_FUNC) &_galvi_density_mass, 3},
     {"_galvi_predict_classes", (DL_FUNC) &_galvi_predict_classes, 6},
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
-    {"_galvi_nodes_of_classes", (DL_FUNC) &_galvi_nodes_of_classes, 2},
+    {"_galvi_nodes_of_classes", (DL_FUNC) &_galvi_nodes_of_classes, 3},
     {"_galvi_log_sum_exp", (DL_FUNC) &_galvi_log_sum_exp, 1},
     {"_galvi_mixture_quantiles", (DL_FUNC) &_galvi_mixture_quantiles, 2},
     {"_galvi_mixture_below", (DL_FUNC) &_galvi_mixture_below, 2},

@@ -390,7 +390,7 @@ Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, R
 //' @return list(mean, variance: nodes x C; weight; row), one row's nodes after the other's.
 //' @noRd
 // [[Rcpp::export(rng = false)]]
-Rcpp::List nodes_of_classes(Rcpp::NumericMatrix mean, Rcpp::NumericVector between) {
+Rcpp::List nodes_of_classes(Rcpp::NumericMatrix mean, Rcpp::NumericVector between, bool smooth = true) {
   const galvi::Matrix means = galvi::from_r(mean);
   const galvi::Index N = means.rows(), C = means.cols();
   if (between.size() != N * C * C) throw std::invalid_argument("between must be N x C^2");
@@ -399,7 +399,7 @@ Rcpp::List nodes_of_classes(Rcpp::NumericMatrix mean, Rcpp::NumericVector betwee
   galvi::Index size = 0;
   for (galvi::Index n = 0; n < N; ++n) {
     const galvi::Vector V = covariances.row(n);
-    of_rows.push_back(galvi::class_nodes(means.row(n), Eigen::Map<const galvi::Matrix>(V.data(), C, C)));
+    of_rows.push_back(galvi::class_nodes(means.row(n), Eigen::Map<const galvi::Matrix>(V.data(), C, C), smooth));
     size += of_rows.back().weight.size();
   }
   galvi::Matrix node(size, C), variance(size, C);

@@ -17,6 +17,10 @@ constexpr double nu = 7;  // degrees of freedom
 constexpr double still = 0.02, least_efficiency = 0.2, heaviest_tail = 0.5;
 constexpr double high_efficiency = 0.5, heaviest_of_many = 0.7;
 
+// Rounds after which points that few weights dominate are given up. Others may need more: with ten rows and a predictor
+// of the scale sds settle by half of what is missing in a round.
+constexpr int usual_rounds = 4;
+
 /// Points of a t distribution, each followed by its mirror image, and minus the log density there up to a constant. The
 /// first points of many are as evenly spread as fewer would be.
 struct Spread {
@@ -109,7 +113,8 @@ std::optional<ImportancePoints> importance_points(Context& context, ImportanceSt
     const std::optional<Matrix> turn = symmetric_root(units);
     if (turn) start = {std::move(all.mean), start.root * *turn};
     if (out.rounds == control.rounds || (out.rounds > 1 && out.moved < control.enough) ||
-        (out.rounds >= control.patience && out.hopeless()))
+        (out.rounds >= control.patience && out.hopeless()) ||
+        (out.rounds >= usual_rounds && !(out.efficiency > least_efficiency)))
       break;
     if (!turn) return std::nullopt;
   }

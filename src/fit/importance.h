@@ -35,7 +35,7 @@ struct ImportancePoints : PointsQuality {
 struct ImportanceControl {
   Index points = 4000;   // S, an even number
   double enough = 0.02;  // rounds end when they change sds by less
-  int rounds = 4;        // most
+  int rounds = 12;       // most
   int patience = 2;      // rounds before hopeless points end them
 };
 

@@ -194,7 +194,7 @@ std::optional<SpreadPoints> spread_points(MarginalDensity& density, Index m, Con
   };
   ImportanceControl control;
   control.points = m <= 4 ? 300 : m <= 6 ? 1000 : 2000;
-  control.patience = control.rounds;
+  control.rounds = control.patience = 4;
   std::optional<ImportancePoints> found =
       importance_points(context, {Vector::Zero(m), Matrix::Identity(m, m)}, look, control);
   if (!found || found->hopeless()) return std::nullopt;

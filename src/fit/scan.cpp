@@ -103,13 +103,13 @@ std::optional<Neighbours> neighbours(const KernelRows& rows, const Vector& weigh
   return Neighbours{products / squares, *middle};
 }
 
-/// How many kernels a term may have, those of levels and classes: hyperparameters of one follow those of the other.
-Index kernels_of(const LatentGaussianModel& model, const std::string& term, const KernelRows& rows) {
-  Index classes = 0;
+/// How many kernels a term has, those of levels and classes: hyperparameters of one follow those of the other.
+Index kernels_of(const LatentGaussianModel& model, const std::string& term) {
+  Index out = 0;
   for (const auto& part : model.priors())
     for (const auto& own : *part.prior)
-      if (own->label() == term) ++classes;
-  return classes * (rows.group.size() > 0 ? static_cast<Index>(rows.group.maxCoeff()) : 1);
+      if (own->label() == term) out += std::max<Index>(own->kernels(), 1);
+  return out;
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ std::vector<Vector> starts_of_faster_process(const LatentGaussianModel& model, c
           lengths.push_back(i);
         }
       }
-      const auto count = static_cast<Index>(lengths.size()), copies = kernels_of(model, term, rows);
+      const auto count = static_cast<Index>(lengths.size()), copies = kernels_of(model, term);
       const Index parts = count % copies == 0 ? count / copies : 1;
       std::vector<Vector> starts;
       for (Index k = 0; k < parts; ++k) {

@@ -82,8 +82,11 @@ class QuantileSearch {
       stride = 0.5;
     // Moves outwards until both ends of the bracket have moved.
     bool inside = take(at(t));
-    for (const int side = side_; inside && side_ == side; stride *= 2.0)
-      inside = take(at(t += side > 0 ? -stride : stride));
+    for (const int side = side_; inside && side_ == side; stride *= 2.0) {
+      const double y = at(t += side > 0 ? -stride : stride);
+      // a short stride may not leave a whole number
+      inside = take(y) || (discrete_ && y == (side > 0 ? high_ : low_) && y > support_.low);
+    }
     side_ = 0;
     if (high_ == most && excess(high_) < 0.0) return support_.high;
     if (low_ == -most && excess(low_) >= 0.0) return support_.low;

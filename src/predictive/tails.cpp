@@ -85,8 +85,11 @@ Tails crossing_tails(const Likelihood& likelihood, const Datum& datum, const Cro
   double below = normal_cdf(z), above = normal_cdf(-z);
   if (!(threshold.scale < needle * std::min(1.0, sd))) {
     const bool left = z < 0.0;
-    (left ? below : above) = crossing_probability(likelihood, datum, mean, sd, left ? 1.0 : -1.0);
-    (left ? above : below) = 1.0 - (left ? below : above);
+    // responses of 1e23 may leave no digit
+    if (const double tail = crossing_probability(likelihood, datum, mean, sd, left ? 1.0 : -1.0); !std::isnan(tail)) {
+      (left ? below : above) = tail;
+      (left ? above : below) = 1.0 - tail;
+    }
   }
   return {crossing.left * below + crossing.right * above,
           (1.0 - crossing.left) * below + (1.0 - crossing.right) * above};

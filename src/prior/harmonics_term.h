@@ -15,6 +15,7 @@ class HarmonicsTerm final : public Term {
   explicit HarmonicsTerm(const TermSpec& spec);
 
   void update(const ConstVectorRef& hyper) override;
+  Index kernels() const override { return static_cast<Index>(kernels_.size()); }
   const CentreSpec* centre() const override { return &centre_; }
   Matrix centre_columns() const override;
   void check(const TermRows& rows) const override;

@@ -24,6 +24,7 @@ class InducingTerm final : public LowRankTerm {
 
   void update(const ConstVectorRef& hyper) override;
   void hold_basis(bool held) override { held_ = held; }
+  Index kernels() const override { return static_cast<Index>(kernels_.size()); }
   const CentreSpec* centre() const override { return &centre_; }
   Matrix centre_columns() const override;
   void check(const TermRows& rows) const override;

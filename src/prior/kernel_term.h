@@ -23,6 +23,7 @@ class KernelTerm : public Term {
     if (kernels_.size() > 1) check_groups(rows, static_cast<Index>(kernels_.size()));
     if (centred()) check_unscaled(rows);
   }
+  Index kernels() const override { return static_cast<Index>(kernels_.size()); }
   const CentreSpec* centre() const override { return &centre_; }
   void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;
   void add_variances(Context& context, const TermRows& rows, VectorRef d) const override;

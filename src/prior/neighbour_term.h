@@ -65,6 +65,7 @@ class NeighbourTerm final : public NoisyFieldTerm {
  public:
   explicit NeighbourTerm(const TermSpec& spec);
 
+  Index kernels() const override { return static_cast<Index>(kernels_.size()); }
   void update(const ConstVectorRef& hyper) override;
   void check(const TermRows& rows) const override;
 

@@ -158,6 +158,8 @@ class Term {
   virtual void add_prior_mean_gradient(const TermRows& /*rows*/, const ConstVectorRef& /*g*/,
                                        VectorRef /*hyper*/) const {}
 
+  /// How many kernels, each with hyperparameters of its own, the term has for its groups of rows; 0 without any.
+  virtual Index kernels() const { return 0; }
   /// The rows over which the term has mean zero; null or without rows where it is not centred.
   virtual const CentreSpec* centre() const { return nullptr; }
   bool centred() const { return centre() && centre()->weight.size() > 0; }
