@@ -71,11 +71,36 @@ class_moments <- function(fit, marginals) {
   list(mean = moments$mean, sd = sqrt(pmax(moments$second - moments$mean^2, 0)))
 }
 
+#' Where most rows have the latent values of another one, as in designed experiments: the first rows of each kind, and the
+#' kind of each row; else NULL. Averages are costly where thresholds or several latent values are uncertain together.
+#' @noRd
+repeated_rows <- function(marginals) {
+  n <- nrow(marginals$mean)
+  rare <- function(x) length(unique(x)) > n / 2
+  if (rare(marginals$mean[, 1L])) return(NULL)
+  points <- marginals$points
+  if (length(unlist(points$new)) || length(points$averaged)) return(NULL)
+  key <- do.call(cbind, c(
+    list(marginals$mean, marginals$variance, points$offset), points$W,
+    lapply(c(list(marginals), marginals$states), function(x) if (!is.null(x$between)) matrix(x$between, n))
+  ))
+  if (!is.null(marginals$states)) key <- cbind(key, do.call(cbind, lapply(marginals$states, function(x) {
+    cbind(x$mean, x$variance, rep_len(x$weight, n))
+  })))
+  key <- do.call(paste, lapply(seq_len(ncol(key)), function(j) match(key[, j], unique(key[, j]))))
+  first <- which(!duplicated(key))
+  if (2L * length(first) > n) return(NULL)
+  list(first = first, of = match(key, key[first]))
+}
+
 classes_of_core <- function(fit, marginals, second) {
   levels <- response_levels(fit)
   if (!nrow(marginals$mean)) {
     none <- matrix(0, 0L, length(levels), dimnames = list(NULL, levels))
     return(list(mean = none, second = none))
+  }
+  if (!is.null(own <- repeated_rows(marginals))) {
+    return(lapply(classes_of_core(fit, marginal_rows(marginals, own$first), second), take_rows_of, own$of))
   }
   states <- marginal_states(fit, marginals)
   if (inherits(states, "galvi_points")) return(classes_at_points(fit, states, levels, second))

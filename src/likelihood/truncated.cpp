@@ -400,6 +400,12 @@ Truncated::Moments Truncated::moments(const Datum& row, double eta) const {
   const Support own = base_->support(row);
   const bool open = (own.low == -infinity && row.entry == -infinity) || (own.high == infinity && row.exit == infinity);
   if (open && !std::isfinite(mean)) return {mean, infinity};
+  // Normal noise: the moments are derivatives of the share, as long as they leave digits.
+  constexpr double least_left = 1e-6;
+  if (double f[5]; base_->conjugate() && base_->interval(row, eta, f) && 1.0 + variance * f[2] > least_left) {
+    const double low = std::max(own.low, row.entry), high = std::min(own.high, row.exit);
+    return {std::clamp(mean + variance * f[1], low, high), variance * (1.0 + variance * f[2])};
+  }
   const bool finite = !open || std::isfinite(variance);
   const Responses in = responses_of(*base_, row, eta, finite ? 2 : 1);
   if (in.outside()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -41,10 +42,12 @@ class Weibull final : public LogScale<Composed> {
   }
   void update(const ConstVectorRef& hyper) override {
     if (parameter_.in_table()) set(parameter_.read(hyper));
+    log_moment_ = {log_gamma(1.0 + 1.0 / shape_), log_gamma(1.0 + 2.0 / shape_)};
   }
   void set(double shape) {
     shape_ = shape;
     slope_ = hazards_ ? 1.0 : -shape;
+    log_moment_.reset();
   }
   double log_reference() const { return log_unit_; }
 
@@ -206,7 +209,9 @@ class Weibull final : public LogScale<Composed> {
   }
 
  protected:
-  double log_moment(int p) const override { return log_gamma(1.0 + p / shape_); }
+  double log_moment(int p) const override {
+    return log_moment_ ? (*log_moment_)[static_cast<std::size_t>(p - 1)] : log_gamma(1.0 + p / shape_);
+  }
   std::optional<double> log_quantile(double probability) const override {
     return std::log(-std::log1p(-probability)) / shape_;
   }
@@ -233,6 +238,7 @@ class Weibull final : public LogScale<Composed> {
 
   PositiveParameter parameter_;
   double shape_ = 1.0, slope_ = -1.0;  // k and c
+  std::optional<std::array<double, 2>> log_moment_;  // for many rows; each row's own shape needs few of them
   double log_unit_ = 0.0;
   bool hazards_ = false;  // is it a model of proportional hazards?
   bool bounded_ = false;  // are there left-censored or interval-censored rows?
