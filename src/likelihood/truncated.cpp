@@ -9,6 +9,7 @@
 
 #include "likelihood/interval.h"
 #include "likelihood/log_mixture.h"
+#include "numeric/context.h"
 #include "quadrature/gaussian_rule.h"
 #include "quadrature/integer_blocks.h"
 #include "quadrature/log_integral.h"
@@ -235,6 +236,7 @@ class Responses {
   // Shares are logarithms until finish().
   double add_numbers(const Likelihood& base, const Datum& row, double eta, double low, double high, double top) {
     constexpr double most = 1e7, block_sds = 2.0, block_nats = 8.0, first_block = 128.0;
+    poll_within_row();
     const auto log_density = [&](double k) { return base.log_density(row.at_any(k), &eta); };
     const double mean = base.conditional_mean(row, &eta);
     const double start = std::min(std::max(std::floor(mean), low), high);
