@@ -81,12 +81,14 @@ Tails crossing_tails(const Likelihood& likelihood, const Datum& datum, const Cro
                      double variance) {
   const double sd = std::sqrt(variance);
   const Peak threshold = concave_peak(CrossingDensity(likelihood, datum), mean, 1.0);
-  const double z = (threshold.at - mean) / std::hypot(sd, threshold.scale);
+  double z = (threshold.at - mean) / std::hypot(sd, threshold.scale);
+  // responses of 1e20 and more may leave no digit
+  if (std::isnan(z)) z = (likelihood.starting_eta(datum) - mean) / sd;
   double below = normal_cdf(z), above = normal_cdf(-z);
   if (!(threshold.scale < needle * std::min(1.0, sd))) {
     const bool left = z < 0.0;
-    // responses of 1e23 may leave no digit
-    if (const double tail = crossing_probability(likelihood, datum, mean, sd, left ? 1.0 : -1.0); !std::isnan(tail)) {
+    constexpr double most = 1.0 + 1e-6;
+    if (const double tail = crossing_probability(likelihood, datum, mean, sd, left ? 1.0 : -1.0); tail <= most) {
       (left ? below : above) = tail;
       (left ? above : below) = 1.0 - tail;
     }

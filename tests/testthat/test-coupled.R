@@ -135,6 +135,37 @@ test_that("nodes of classes have the covariance of contrasts, to the degree that
   }
 })
 
+test_that("few nodes of known latent values give the probabilities that many of independent ones do", {
+  set.seed(7)
+  for (C in 3:5) for (scale in c(1e-3, 0.05, 0.4)) {
+    V <- array(scale^2 * (tcrossprod(matrix(rnorm(C * C), C)) + 30), c(1, C, C))
+    mean <- t(c(0, rnorm(C - 1)))
+    few <- nodes_of_classes(mean, V)
+    if (any(few$variance > 0)) next  # wide: there are none
+    probability <- function(eta) exp(eta) / rowSums(exp(eta))
+    root <- t(chol(V[1, , ]))
+    z <- stats::qnorm(even_points(20000L, C))
+    z <- rbind(z, -z)
+    wanted <- colMeans(probability(sweep(z %*% t(root), 2, mean, `+`)))
+    found <- colSums(few$weight * probability(few$mean))
+    expect_lt(max(abs(found - wanted)), 2e-4 * scale)
+    expect_lte(length(few$weight), 512L)
+  }
+})
+
+test_that("rows that repeat others have their probabilities", {
+  set.seed(4)
+  d <- data.frame(a = gl(3, 40), b = rep(0:1, 60))
+  d$o <- factor(findInterval(d$b + as.numeric(d$a) / 2 + rlogis(120), c(0.5, 1.5, 3)), ordered = TRUE)
+  fit <- galvi(o ~ a + b, d, cumulative())
+  all <- predict(fit, se.fit = TRUE)
+  for (n in c(1L, 60L, 120L)) {
+    own <- predict(fit, d[n, ], se.fit = TRUE)
+    expect_equal(all$fit[n, ], own$fit[1L, ])
+    expect_equal(all$se.fit[n, ], own$se.fit[1L, ])
+  }
+})
+
 test_that("a row that tells nothing new has no remainder, and a reference class no variance of its own", {
   nodes_at <- function(V) nodes_of_classes(t(c(0, 1, 2)), array(V, c(1, 3, 3)))
   V <- diag(c(1, 2, 0.5)) + 0.7  # independent values and a common one

@@ -98,6 +98,10 @@ test_that("of a sum of kernels, one part is tried as the fast one", {
   fit <- galvi(y ~ gp(t, kernel = se() + se() * periodic(12)), data = air)
   expect_gt(fit$elbo, 239)  # 216.7 where both are slow, 200.1 where both are fast
   expect_identical(nrow(fit$starts), 3L)
+  both <- rbind(cbind(air, g = "a"), cbind(transform(air, y = 0.8 * y + 0.02 * sin(17 * t)), g = "b"))
+  shared <- galvi(y ~ g + gp(t, by = g, by_hyper = "shared", kernel = se() + se() * periodic(12)), data = both)
+  # the search, a part that is fast, the other
+  expect_identical(nrow(shared$starts), 3L)
 })
 
 # ---- variances of zero ----

@@ -145,3 +145,15 @@ test_that("probabilities without quantiles are refused, not ignored", {
   }
   expect_identical(dim(predict(fit, cars[1:2, ], type = "quantile", probs = c(0.1, 0.9))), c(2L, 2L))
 })
+
+test_that("quantiles of counts are whole numbers whose distribution function reaches the probability first", {
+  counts <- data.frame(y = as.numeric(discoveries), year = 1860:1959)
+  fit <- galvi(y ~ year, counts, galvi_family("poisson", link = "softplus"))
+  for (p in c(0.1, 0.5, 0.8, 0.9, 0.95, 0.975, 0.999)) {
+    q <- predict(fit, type = "quantile", probs = p)
+    reached <- function(q) diag(predict(fit, counts, type = "cdf", q = q))
+    expect_true(all(reached(q) >= p))
+    expect_true(all(q == 0 | reached(pmax(q - 1, 0)) < p))
+  }
+  expect_false(anyNA(predict(fit, counts[1:3, ], type = "cdf", q = 10^(20:30))))
+})

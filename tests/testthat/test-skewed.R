@@ -99,3 +99,14 @@ test_that("alpha takes any sign, a number, fixed() and a normal prior", {
   expect_error(skew_normal(alpha = half_normal(1)), "normal()", fixed = TRUE, class = "galvi_error_family")
   expect_output(print(skew_normal(alpha = normal(0, 2))), "alpha: normal(0, 2)", fixed = TRUE)
 })
+
+test_that("points that settle slowly are waited for", {
+  for (seed in c(15, 24, 28)) {
+    set.seed(seed)
+    d <- data.frame(x = rnorm(10))
+    d$y <- 1 + d$x + rnorm(10) * exp(0.3 * d$x)
+    fit <- suppressMessages(galvi(list(y ~ x, sigma ~ x), d))
+    expect_identical(fit$convergence$uncertainty$method, "points")
+    expect_gt(fit$convergence$uncertainty$rounds, 4L)
+  }
+})
