@@ -14,7 +14,7 @@ population_posterior <- function(view, frame) {
   specs <- view$design$specs
   fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
   smooth <- !fixed & which_of_population(specs)
-  rows <- without_groups(frame_rows(view$design, frame)$terms, specs)
+  rows <- population_rows(view, frame)
   shown <- if (any(fixed)) which(shown_columns(specs[[which(fixed)]]))
   W <- if (any(fixed)) printed_columns(specs[[which(fixed)]], frame)[, shown, drop = FALSE] else {
     matrix(0, nrow(frame), 0L)
@@ -22,8 +22,8 @@ population_posterior <- function(view, frame) {
   colnames(W) <- rownames(vcov.galvi(view))
   beta <- fixed_coefficients(view)
   if (!any(smooth)) return(list(X = W, mean = beta$mean[, 1L], V = vcov.galvi(view)))
-  by <- lapply(specs[smooth], function(spec) if (!is.null(spec$by)) variable_name(spec$by))
-  place <- do.call(paste, unname(lapply(frame[c(input_names(specs[smooth]), unlist(by))], as_key)))
+  read <- vapply(unlist(lapply(specs[smooth], population_inputs), recursive = FALSE), variable_name, "")
+  place <- do.call(paste, unname(lapply(frame[read], as_key)))
   first <- which(!duplicated(place))
   q <- ncol(W)
   u <- length(first)
@@ -44,14 +44,22 @@ population_posterior <- function(view, frame) {
   )
 }
 
+# What a term other than fixed effects is read from for the population.
+population_inputs <- function(spec) if (term_can(spec, "units")) item_variables(spec) else c(spec$inputs, spec$by)
+
 as_key <- function(x) if (is.matrix(x)) do.call(paste, as.data.frame(x)) else format(x, digits = 15L)
 
-#' No node of the groups' fields, or of residuals
+#' Rows of all terms, of which those of groups and residuals read nothing and have no effect
 #' @noRd
-without_groups <- function(rows, specs) {
-  n <- NROW(rows[[1L]][[1L]])
-  for (t in which(which_can(specs, "grouped") | which_can(specs, "residual"))) rows[[t]] <- without_effects(rows[[t]], FALSE, n)
-  rows
+population_rows <- function(view, frame) {
+  specs <- view$design$specs
+  n <- nrow(frame)
+  frame <- matched_frame(view$design, frame)
+  Map(function(spec, fitted, left_out) {
+    if (!left_out) return(spec_rows(spec, frame))
+    rows <- if (length(item_variables(spec))) spec_rows(spec, frame) else subset_rows(list(fitted), rep(1L, n))[[1L]]
+    without_effects(rows, FALSE, n)
+  }, specs, view$model$designs[[1L]], vary_by_group(specs) | which_can(specs, "residual"))
 }
 
 #' A model frame whose variables are computed from a grid where that has what they are made of, else typical
@@ -65,7 +73,9 @@ grid_frame <- function(view, grid) {
   variables <- as.list(attr(terms, "variables"))[-1L]
   computed <- or_else(as.list(attr(terms, "predvars"))[-1L], variables)
   names <- vapply(variables, variable_name, "")
-  groups <- group_columns(view$design, variable_name)
+  groups <- population_columns(view$design, variable_name)
+  fields <- single_specs(view$design$specs[which_of_population(view$design$specs)])
+  steps <- input_names(fields[which_can(fields, "steps")])
   # a number in this predictor may be a factor in another
   own <- setdiff(unlist(lapply(view$design$specs, variables_read, kept = TRUE, all = TRUE)), groups)
   for (j in seq_along(variables)[-1L]) {
@@ -75,8 +85,18 @@ grid_frame <- function(view, grid) {
     found <- !constants %in% view$design$columns & vapply(constants, exists, NA, envir = environment(terms))
     if (!names[j] %in% own || !any(used %in% names(grid)) || !all(found)) next
     frame[[names[j]]] <- variable_value(names[j], computed[[j]], grid, terms)
+    if (names[j] %in% steps) frame[[names[j]]] <- nearest_step(frame[[names[j]]], view$data[[names[j]]])
   }
   matched_frame(view$design, frame)
+}
+
+# A grid has the mean of the times, where there need not be a step: of those beside it that of an observation.
+nearest_step <- function(x, times) {
+  if (!is_continuous(x)) return(x)
+  between <- which(as.numeric(x) != round(as.numeric(x)))
+  seen <- sort(unique(times))
+  x[between] <- seen[vapply(as.numeric(x[between]), function(at) which.min(abs(as.numeric(seen) - at)), 1L)]
+  x
 }
 
 # Which predictor; what has several classes is not for these packages.
@@ -158,7 +178,7 @@ response_alone <- function(fit, dpar) {
 grid_terms <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
   inputs <- lapply(specs[which_of_population(specs)], function(spec) {
-    Reduce(function(a, b) call("*", a, b), c(spec$inputs, spec$by))
+    Reduce(function(a, b) call("*", a, b), population_inputs(spec))
   })
   # each response has its own effects, which nests nothing
   own <- if (!is.null(view$design$wide)) lapply(all.vars(shown_formula(view)), as.name)

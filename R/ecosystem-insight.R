@@ -203,7 +203,7 @@ get_predicted.galvi <- function(x, data = NULL, predict = "expectation", ci = NU
 insight_groups <- function(fit, data, include_random) {
   if (inherits(include_random, "formula")) return(include_random)
   bars <- lapply(unlist(lapply(predictors(fit), random_formulas)), function(f) f[[2L]][[3L]])
-  groups <- unlist(lapply(bars, all.vars))
+  groups <- union(unlist(lapply(bars, all.vars)), population_columns(fit$design))
   if (!length(groups) || isTRUE(include_random)) return(NULL)
   none <- isFALSE(include_random) || length(include_random) == 1L && is.na(include_random)
   # packages that predict for the population leave groups out, or make them NA

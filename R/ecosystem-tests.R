@@ -8,8 +8,10 @@
 #' @section Means, contrasts and tests:
 #' * **emmeans**: `emmeans()`, `emtrends()`, `contrast()` and functions based on them; `dpar = "sigma"` for another
 #'   linear predictor, or glmmTMB's `component`: `"cond"`, `"zi"` (also of `hurdle()`) or `"disp"`, the predictor of
-#'   `sigma`, `shape` or `phi`. Results are for the population: random effects (`(1 | g)`, `iid()`) are excluded,
-#'   `gp()` terms and fields are evaluated at the values of the reference grid. For ordered responses the means are on
+#'   `sigma`, `shape` or `phi`. Results are for the population: effects of groups are excluded, which are `(1 | g)` and
+#'   other terms with a bar, `ou(t | g)` and `rr(f | g)` among them, `iid()`, and `ar1()` and `ar2()` with a factor `by`.
+#'   `gp()`, `s()`, `gmrf()`, `rw1()`, `rw2()` and `ar1(t)` stay and are evaluated at the values of the reference grid;
+#'   where this has a time between two steps, such as the mean, at the nearest time of the data. For ordered responses the means are on
 #'   the latent scale, where only differences have a meaning: means and standard errors are those of
 #'   `predict(type = "link")` (see [galvi_family()]), where those of `clm()` are differences to the average threshold.
 #'   Constants in a formula, such as `k` in `ns(x, knots = k)`, are named by `params = "k"`.

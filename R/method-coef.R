@@ -49,8 +49,11 @@
 #'   rows are named `level:by`. For [gp()] terms use [predict.galvi()] with `type = "terms"`.
 #' * `ranef(condVar = TRUE)`: a list named by grouping factors, with data frames of posterior means, levels x effects.
 #'   Their attribute `postVar` is an array of posterior covariance matrices, effects x effects x levels.
+#'   `as.data.frame()` of it has a row per level and effect, with the columns `grpvar`, `term`, `grp`, `condval` and
+#'   `condsd`, as in lme4.
 #' @section Errors:
-#' `galvi_error_argument` if `parm` is not a coefficient or another argument is not as described.
+#' `galvi_error_argument` if `parm` is not a coefficient or another argument is not as described; of `ranef()`, if the
+#' terms of groups are [rr()] and `ou(t | g)` alone, whose effects it does not have.
 #' @references
 #' Giordano, R., Broderick, T. and Jordan, M. I. (2018). Covariances, robustness, and variational Bayes. *Journal of
 #' Machine Learning Research* 19(51), 1-49.
@@ -91,8 +94,24 @@ ranef.galvi <- function(object, condVar = FALSE, ...) {
   refuse_dots(list(...), ranef.galvi, "ranef()")
   if (check_flag(condVar, "condVar")) return(group_effects(object))
   effects <- random_effects(object)
+  if (!length(effects) && any(vary_by_group(all_specs(object$design)))) stop_no_random(object, "ranef()")
   names(effects) <- effect_names(names(effects), object$design$specs)
   lapply(effects, effects_frame)
+}
+
+#' Says where effects of groups are that have no covariance matrix, if there are any
+#' @noRd
+stop_no_random <- function(fit, what) {
+  specs <- all_specs(fit$design)
+  specs <- specs[vary_by_group(specs)]
+  labels <- vapply(specs, `[[`, "", "label")
+  units <- which_can(specs, "units")
+  stop_galvi("argument", paste0(
+    sprintf("The fit has no random effects: %s is about terms such as (1 + x | g).", what),
+    if (any(units)) sprintf(" Of %s use loadings(fit) and scores(fit).", quote_names(labels[units])),
+    if (!all(units)) sprintf(" Of %s, fit$hyper has the variance and predict(fit, type = \"terms\") the effects.",
+      quote_names(labels[!units]))
+  ))
 }
 
 # Names of the elements of ranef(): the grouping factor if only one term has it, else the term's label.
@@ -124,6 +143,25 @@ print.galvi_ranef <- function(x, digits = NULL, ...) {
   refuse_print_dots(list(...), print.galvi_ranef)
   print(unclass(x), digits = digits)
   invisible(x)
+}
+
+# As lme4 has it: a row per level and effect, levels in the order of their first effects.
+#' @export
+as.data.frame.galvi_ranef <- function(x, row.names = NULL, optional = FALSE, ...) {
+  refuse_dots(list(...), as.data.frame.galvi_ranef, "as.data.frame()")
+  parts <- lapply(names(x), function(group) {
+    effects <- x[[group]]
+    sds <- sqrt(apply(attr(effects, "postVar"), 3L, diag))
+    levels <- row.names(effects)
+    data.frame(
+      grpvar = group, term = factor(rep(names(effects), each = length(levels)), names(effects)),
+      grp = factor(rep(levels, length(effects)), levels[order(effects[[1L]])]), condval = unlist(effects),
+      condsd = as.vector(t(matrix(sds, length(effects)))), row.names = NULL
+    )
+  })
+  data <- do.call(rbind, parts)
+  if (!is.null(row.names)) row.names(data) <- row.names
+  data
 }
 
 # Numbers of levels, as lme4 has them: of each grouping once, whatever terms and predictors have it.

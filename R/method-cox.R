@@ -75,7 +75,7 @@ predict.galvi_cox <- function(object, newdata, type = c("response", "link", "ter
 #' @noRd
 curve_target <- function(fit, newdata, re_formula, na.action) {
   target_at_intervals(counts_view(fit), newdata, seq_along(fit$design$intervals$labels),
-    kept_effects(fit$design, re_formula), na.action)
+    kept_effects(fit, re_formula), na.action)
 }
 
 #' Entries, ends and events of rows of the data, or of `newdata`, as cox_times() has them; NA where one is missing

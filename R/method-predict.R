@@ -94,10 +94,11 @@
 #' @param covariance For `type = "link"`: if TRUE, return the joint posterior covariance of eta at all rows as well.
 #' @param dpar For types `"link"`, `"terms"` and `"response"`: the parameter to predict, such as `"sigma"`, or `"mu"`, see
 #'   Details. NULL, the default, predicts the response, with `"link"` and `"terms"` the predictor of `mu`.
-#' @param re_formula Which random effects ([iid()], [random-slopes] and the scores of [rr()]) to include: NULL (the
-#'   default) for all; NA for none, that is predictions for the population, for which `newdata` needs no grouping
-#'   variables; a formula with those to include, such as `~ (1 | g)`, which excludes the scores; or `"integrate"` for
-#'   averages over groups, see Details. Other terms are always included.
+#' @param re_formula Which effects of groups to include: NULL (the default) for all; NA for none, that is predictions for
+#'   the population, for which `newdata` needs no variables that only these effects use; a formula with those to include,
+#'   such as `~ (1 | g)` or `~ ou(t | g)`; or `"integrate"` for averages over groups, see Details. Effects of groups are
+#'   what is written with a bar ([random-slopes], `ou(t | g)`, the scores of [rr()]), [iid()], and [ar1()] and `ar2()`
+#'   with a factor `by`. Other terms are always included: [gp()], `s()`, [gmrf()], `rw1()` and `rw2()`, also with `by`.
 #' @param terms,exclude Names of terms to include, or to leave out, see Details; NULL, the default, includes all.
 #' @param re.form The same as `re_formula`, by the name that lme4 has for it.
 #' @param allow.new.levels If FALSE, a level of a grouping variable that is not in the data is an error. TRUE, the

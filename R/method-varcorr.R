@@ -40,9 +40,7 @@ VarCorr.galvi <- function(x, sigma = 1, level = 0.95, ...) {
   refuse_dots(list(...), VarCorr.galvi, "VarCorr()")
   sigma <- check_number(sigma, "sigma", 0, open_lower = TRUE)
   covariances <- random_covariances(x, sigma, check_level(level))
-  if (!length(covariances)) {
-    stop_galvi("argument", "The fit has no random effects: VarCorr() is about terms such as (1 + x | g).")
-  }
+  if (!length(covariances)) stop_no_random(x, "VarCorr()")
   covariances
 }
 

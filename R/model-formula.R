@@ -72,7 +72,7 @@ sort_summands <- function(pieces, env) {
         if (name %in% bars || has_bar_word(call)) name <- "|"
         spec <- parse_term(new_spec(name), call, env)
         spec$bar <- bar && term_can(spec, "grouped")
-        if (bar && name == "gp") spec$written <- deparse_one(expr)
+        if (bar && name == "gp") spec[c("written", "can")] <- list(deparse_one(expr), "by_group")
         out$specs[[length(out$specs) + 1L]] <- spec
       }
     } else if (head == "offset" && piece$sign > 0) {

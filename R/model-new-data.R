@@ -18,6 +18,7 @@ design_rows <- function(design, newdata, na.action = stats::na.pass, response = 
   response <- isTRUE(response)
   terms <- if (response) design$frame_terms else without_response(design$frame_terms)
   terms <- with_text_groups(design, without_unread(design, terms, kept), newdata)
+  attr(terms, "of_groups") <- population_columns(design, variable_name)
   if (length(design$times)) {
     variables <- as.list(attr(terms, "variables"))[-1L]
     used <- setdiff(unlist(lapply(variables, looked_up)), group_columns(design))
@@ -168,7 +169,9 @@ check_new_columns <- function(design, terms, newdata) {
     if (missing[1L] %in% group_columns(design)) sprintf(
       " It is a group: re_formula = NA leaves group effects out, and %s = %s in `newdata` is a new group.",
       missing[1L], new_level_text(design, missing[1L])
-    ) else ""
+    ) else if (missing[1L] %in% population_columns(design)) {
+      " Only effects of groups use it: re_formula = NA leaves them out."
+    } else ""
   ))
 }
 
@@ -180,14 +183,20 @@ new_level_text <- function(design, name) {
 }
 
 # Columns of the data, or by `read` = variable_name variables of the frame, that only random effects of groups use.
-group_columns <- function(design, read = all.vars) {
+group_columns <- function(design, read = all.vars) columns_of(design, which_can(all_specs(design), "grouped"), read)
+
+# The same of all effects that predictions for the population leave out.
+population_columns <- function(design, read = all.vars) columns_of(design, vary_by_group(all_specs(design)), read)
+
+# What only these terms use.
+columns_of <- function(design, chosen, read) {
   specs <- all_specs(design)
-  grouped <- which_can(specs, "grouped")
   used <- function(specs) unlist(lapply(specs, function(spec) lapply(c(spec$inputs, spec$by), read)))
-  fixed <- unlist(lapply(predictor_parts(design), function(part) {
-    lapply(as.list(attr(part$terms, "variables"))[-1L], read)
-  }))
-  setdiff(used(specs[grouped]), c(used(specs[!grouped]), fixed))
+  always <- c(
+    lapply(predictor_parts(design), function(part) as.list(attr(part$terms, "variables"))[-1L]),
+    lapply(specs, item_variables)
+  )
+  setdiff(used(specs[chosen]), c(used(specs[!chosen]), unlist(lapply(unlist(always, FALSE), read))))
 }
 
 # Numbers that only name groups are found by their labels, so that newdata may have text or a factor in their place.
@@ -313,7 +322,7 @@ new_frame <- function(terms, newdata, args, xlevels) {
   for (name in intersect(names(frame), attr(terms, "na_levels"))) {
     frame[[name]] <- na_named(frame[[name]])
   }
-  miss_with_groups(match_classes(frame, attr(terms, "dataClasses"), xlevels))
+  miss_with_groups(match_classes(frame, attr(terms, "dataClasses"), xlevels, attr(terms, "of_groups")))
 }
 
 #' Terms in which factors of new data are their labels, where C(), relevel() and droplevels() would want a factor with
@@ -350,8 +359,9 @@ unknown_frame <- function(terms, n, xlevels) {
   structure(columns, row.names = seq_len(n), class = "data.frame", terms = terms)
 }
 
-# Variables must be what they were in training, factors with the same levels.
-match_classes <- function(frame, classes, xlevels) {
+# Variables must be what they were in training, factors with the same levels. of_groups: those that only effects of groups
+# use.
+match_classes <- function(frame, classes, xlevels, of_groups = NULL) {
   for (v in intersect(names(frame), names(classes))) {
     x <- frame[[v]]
     check_width(x, v, classes[[v]])
@@ -361,8 +371,9 @@ match_classes <- function(frame, classes, xlevels) {
       unknown <- setdiff(as.character(x), c(known, NA))
       if (length(unknown)) {
         stop_galvi("newdata", sprintf(
-          "`%s` has the level %s in `newdata` (row %s), which was not in the data; its levels are %s.", v,
-          quote_names(unknown[1L], "\""), row_label(match(unknown[1L], as.character(x))), quote_names(known, "\"")
+          "`%s` has the level %s in `newdata` (row %s), which was not in the data; its levels are %s.%s", v,
+          quote_names(unknown[1L], "\""), row_label(match(unknown[1L], as.character(x))), quote_names(known, "\""),
+          if (v %in% of_groups) " For the population, without effects of groups, give re_formula = NA." else ""
         ))
       }
       frame[[v]] <- factor(as.character(x), known, ordered = classes[[v]] == "ordered")
@@ -484,8 +495,7 @@ variables_read <- function(spec, kept, all, averaged = FALSE) {
     variables <- vapply(as.list(attr(spec$terms, "variables"))[-1L], variable_name, "")
     return(variables[rowSums(factors[, labels[labels > 0L], drop = FALSE]) > 0])
   }
-  if (!all && !any(kept) && !term_can(spec, "units")) return(NULL)
-  vapply(spec$variables, variable_name, "")
+  vapply(if (all || any(kept)) spec$variables else item_variables(spec), variable_name, "")
 }
 
 #' The frame of new data with the variables that only excluded terms use, which have any value

@@ -17,7 +17,7 @@
 #'
 #' **Groups.** By default random effects are those of an average group, zero. `re_formula = NULL`, or a formula,
 #' includes the effects of the groups that `conditions` names; groups that it does not name keep zero. So do regions of
-#' [gmrf()] and units of [rr()].
+#' [gmrf()], units of [rr()], and groups of `ou(t | g)` and `ar1(t, by = g)`.
 #'
 #' **Estimates.** `method = "posterior_epred"` is about the mean response given the linear predictors (of one trial, if
 #' the response counts successes), `"posterior_linpred"` about the linear predictor, `"posterior_predict"` about a new
@@ -270,7 +270,7 @@ wanted_conditional <- function(effects, fit, views, inputs) {
 effects_of_others <- function(view, inputs, known) {
   specs <- view$design$specs
   functional <- vapply(specs, function(spec) isTRUE(spec$functional), NA)
-  specs <- specs[!is_left_out(specs) & !is_fixed_label(specs) & !which_can(specs, "units") & !functional]
+  specs <- specs[!is_left_out(specs) & !is_fixed_label(specs) & !functional]
   effects <- unlist(lapply(specs, function(spec) {
     from <- unlist(lapply(spec$variables, function(v) inputs$made[[variable_name(v)]]$from))
     own <- names(known)[vapply(known, `[[`, "", "name") %in% from]

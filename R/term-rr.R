@@ -78,6 +78,9 @@ rr <- function(bar, d = 2, columns = NULL, loadings = NULL) stop_term("rr", "y ~
 #' @noRd
 factor_specs <- function(specs) specs[which_can(specs, "units")]
 
+# What effects of items, from `columns`, are read from, which predictions include without the scores of units too.
+item_variables <- function(spec) if (term_can(spec, "units") && !is.null(spec$columns)) spec$variables[-2L]
+
 # ---- parsing ----
 
 #' @export

@@ -53,7 +53,7 @@
 #'
 #' `ou(t | g)` is an Ornstein-Uhlenbeck process of the numeric time `t` for each group, with the covariance
 #' `variance * exp(-distance / lengthscale)`. It is the same as `gp(t, by = factor(g), by_hyper = "shared", center =
-#' FALSE, kernel = matern12())`, and is printed so: see [gp()].
+#' FALSE, kernel = matern12())`, see [gp()], but that predictions for the population (`re_formula = NA`) leave it out.
 #'
 #' Standard deviations and correlations are named by the bar: `(0 + f | g).sd.f1`, or `(0 + f | g).sd` if they are all the
 #' same; `(0 + f | g).cor`, or `(0 + f | g).cor.1`, `.cor.2`, .. at distances 1, 2, .. in `toep()`.

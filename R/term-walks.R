@@ -58,7 +58,8 @@
 #' @param cyclic If TRUE, the last step is a neighbour of the first, as for months of the year. FALSE by default.
 #' @param unit For dates: `"day"` (the default), `"week"`, `"month"`, `"quarter"` or `"year"`.
 #' @param by A numeric variable that multiplies the effects; a factor: each level then has effects of its own,
-#'   independent of those of the other levels; or, but for `rw2`, a field: `iid(g)`, `gmrf(g, graph)` or `spde(x, y)`,
+#'   independent of those of the other levels (those of `ar1` and `ar2` are effects of groups, which predictions for the
+#'   population leave out, see `re_formula` in [predict()][predict.galvi]); or, but for `rw2`, a field: `iid(g)`, `gmrf(g, graph)` or `spde(x, y)`,
 #'   with arguments of their own (see Details).
 #' @param correlation For `ar1` and `ar2`: the correlation of neighbouring steps, between -1 and 1. A number is the
 #'   starting value (0.5 by default), [fixed()] fixes it.

@@ -13,7 +13,8 @@
 #'
 #' * open: may new data have levels of its variable that are not in the observations?
 #' * steps: is each level a time step, with or without observations?
-#' * grouped: are these random effects of groups, which predictions for the population leave out?
+#' * grouped: are these random effects of groups, with a covariance matrix?
+#' * by_group: are its copies for the levels of a factor `by` effects of these groups?
 #' * columns: are they columns times coefficients, as fixed effects are?
 #' * units: are these scores of units with loadings of items?
 #' * graph: are its levels nodes of a graph? places: are its values places between nodes?
@@ -26,8 +27,8 @@ term_types <- list(
   gmrf = list(class = c("gmrf_term", "field_term"), can = c("open", "graph", "repeated")),
   rw1 = list(class = c("walk_term", "time_term", "field_term"), can = c("steps", "repeats")),
   rw2 = list(class = c("walk_term", "time_term", "field_term"), can = "steps"),
-  ar1 = list(class = c("ar1_term", "time_term", "field_term"), can = c("steps", "repeats")),
-  ar2 = list(class = c("ar2_term", "time_term", "field_term"), can = c("steps", "repeats")),
+  ar1 = list(class = c("ar1_term", "time_term", "field_term"), can = c("steps", "repeats", "by_group")),
+  ar2 = list(class = c("ar2_term", "time_term", "field_term"), can = c("steps", "repeats", "by_group")),
   rr = list(class = "factors_term", can = c("open", "units")),
   "|" = list(class = c("slopes_term", "field_term"), can = c("open", "grouped")),
   spde = list(class = c("spde_term", "field_term"), can = c("places", "repeated")),
@@ -56,9 +57,19 @@ term_can <- function(spec, what) what %in% spec$can
 # Which of these terms can?
 which_can <- function(specs, what) vapply(specs, term_can, NA, what)
 
-# Which belong to eta of a population: not effects of groups, residuals, or a baseline along time?
+# Which have effects of groups, which predictions for the population leave out? Of rr() these are the scores of units; of
+# a product one of its fields has them.
+vary_by_group <- function(specs) {
+  vapply(specs, function(spec) {
+    copies <- term_can(spec, "by_group") && !is.null(spec$by_levels)
+    term_can(spec, "grouped") || term_can(spec, "units") || copies || any(vary_by_group(spec$fields))
+  }, NA)
+}
+
+# Which belong to eta of a population: not those of groups, but for effects of items; nor residuals, or a baseline along time?
 which_of_population <- function(specs) {
-  !which_can(specs, "grouped") & !which_can(specs, "residual") & !which_can(specs, "intervals")
+  items <- vapply(specs, function(spec) length(item_variables(spec)) > 0L, NA)
+  (!vary_by_group(specs) | items) & !which_can(specs, "residual") & !which_can(specs, "intervals")
 }
 
 parse_term <- function(spec, call, env) {

@@ -126,6 +126,7 @@ kept_others <- function(fit, inputs, names) {
     setdiff(vapply(as.list(attr(fit$design$terms, "variables"))[-1L], variable_name, ""),
       attr(fit$design$terms, "hidden")),
     unlist(lapply(specs, function(spec) vapply(spec$variables, variable_name, ""))),
+    unlist(lapply(fit$design$specs, function(spec) vapply(item_variables(spec), variable_name, ""))),
     if (of_response(fit)) inputs$offsets
   )
   from <- unique(unlist(lapply(inputs$made[used], `[[`, "from")))
@@ -232,7 +233,7 @@ without_levels <- function(rows, specs, n) {
 is_left_out <- function(specs) {
   vapply(specs, function(spec) {
     own <- single_specs(list(spec))
-    any(!which_of_population(own) | which_can(own, "graph"))
+    any(vary_by_group(own) | which_can(own, "residual") | which_can(own, "intervals") | which_can(own, "graph"))
   }, NA)
 }
 
@@ -389,10 +390,11 @@ typical_known <- function(fit, n) {
 #' @noRd
 conditional_kept <- function(fit, inputs, re_formula, given) {
   specs <- predictor_specs(fit$design)
-  kept <- or_else(kept_effects(fit$design, re_formula), lapply(specs, lapply, function(spec) TRUE))
+  kept <- or_else(kept_effects(fit, re_formula), lapply(specs, lapply, function(spec) TRUE))
   Map(function(specs, kept) Map(function(spec, kept) {
-    if (!is_left_out(list(spec)) && !term_can(spec, "units")) return(kept)
-    from <- unlist(lapply(input_names(list(spec)), function(name) inputs$made[[name]]$from))
+    if (!is_left_out(list(spec))) return(kept)
+    names <- if (term_can(spec, "by_group")) variable_name(spec$by) else input_names(list(spec))
+    from <- unlist(lapply(names, function(name) inputs$made[[name]]$from))
     if (all(from %in% given)) kept else FALSE
   }, specs, kept), specs, kept)
 }

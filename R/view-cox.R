@@ -48,7 +48,7 @@ target_at_intervals <- function(fit, newdata, intervals, kept = NULL, na.action 
 #' Which terms hazard ratios have
 #' @noRd
 kept_in_ratios <- function(fit, re_formula = NULL, terms = NULL, exclude = NULL) {
-  both_kept(kept_effects(fit$design, re_formula), kept_terms(fit, terms, union(exclude, baseline_labels(fit))))
+  both_kept(kept_effects(fit, re_formula), kept_terms(fit, terms, union(exclude, baseline_labels(fit))))
 }
 
 #' The log hazard ratio of rows: a target

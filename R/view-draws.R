@@ -82,7 +82,7 @@ asked_draws <- function(ndraws, dots) {
 #' @param averages May means be taken over groups?
 #' @noRd
 draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE, averages = FALSE) {
-  kept <- if (averages) kept_in_prediction(fit, re_formula) else kept_effects(fit$design, re_formula)
+  kept <- if (averages) kept_in_prediction(fit, re_formula) else kept_effects(fit, re_formula)
   if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
   if (!is.null(fit$design$wide)) newdata <- new_entries(fit, newdata)
   new_target(fit, newdata, response = response, kept = kept)

@@ -35,9 +35,9 @@ one_re_formula <- function(re_formula, dots) {
 
 #' @param re_formula NULL for all, NA for none, or a one-sided formula of random effects.
 #' @return NULL if all effects are included; else a list like predictor_specs(): for each term TRUE, or which of its
-#'   effects are included.
+#'   effects are included; with the attributes of any_rows().
 #' @noRd
-kept_effects <- function(design, re_formula) {
+kept_effects <- function(fit, re_formula) {
   if (is.null(re_formula)) return(NULL)
   if (length(re_formula) == 1L && !inherits(re_formula, "formula") && is.na(re_formula)) {
     wanted <- list()
@@ -49,28 +49,39 @@ kept_effects <- function(design, re_formula) {
       if (averages_groups(re_formula)) " here" else " (in predict() also \"integrate\")", describe(re_formula)
     ))
   }
-  specs <- predictor_specs(design)
+  specs <- predictor_specs(fit$design)
   for (term in wanted) check_has_effects(term, unlist(specs, recursive = FALSE))
-  lapply(specs, lapply, function(spec) {
-    if (term_can(spec, "units")) return(FALSE) # scores are never included
-    if (!term_can(spec, "grouped")) return(TRUE)
+  with_any_rows(fit, lapply(specs, lapply, function(spec) {
+    if (!vary_by_group(list(spec))) return(TRUE)
+    if (!term_can(spec, "grouped")) return(plain_term(spec_label(spec)) %in% unlist(lapply(wanted, `[[`, "label")))
     own <- spec_effects(spec)
     named <- lapply(wanted, function(term) if (identical(term$group, effect_group(spec))) term$effects)
     structure(own %in% unlist(named), axes = spec$axes)
-  })
+  }))
 }
 
-# The groups and effects that a formula names.
+#' What is kept, with attributes that stand for variables which `newdata` need not have: `rows` and `frame`, a row of each
+#' term and of the model frame
+#' @noRd
+with_any_rows <- function(fit, kept) {
+  structure(kept, rows = lapply(fit$model$designs, subset_rows, 1L), frame = fit$data[1L, , drop = FALSE])
+}
+
+#' The groups and effects that a formula names, or the labels of terms whose effects go together, as those of ou(t | g)
+#' @noRd
 wanted_effects <- function(formula) {
   parts <- sort_summands(summands(formula[[2L]]), environment(formula))
   fixed <- parts$fixed[!vapply(parts$fixed, function(x) identical(x, 0) || identical(x, 1), NA)]
-  other <- Filter(function(spec) !term_can(spec, "grouped"), parts$specs)
+  # of the levels of `by` nothing is known yet
+  has_groups <- function(spec) vary_by_group(list(spec)) || term_can(spec, "by_group") && !is.null(spec[["by"]])
+  other <- Filter(Negate(has_groups), parts$specs)
   if (length(fixed) || length(other) || length(parts$offsets)) {
     stop_galvi("argument", sprintf(
       "`re_formula` must have only random effects, as in ~ (1 | g), not %s.", deparse_one(formula)
     ))
   }
   lapply(parts$specs, function(spec) {
+    if (!term_can(spec, "grouped")) return(list(label = plain_term(spec_label(spec))))
     effects <- if (spec$type %in% bars) term_effects(spec$effects) else spec_effects(spec)
     list(group = effect_group(spec), effects = effects)
   })
@@ -86,13 +97,17 @@ spec_effects <- function(spec) {
 }
 
 check_has_effects <- function(term, specs) {
-  specs <- Filter(function(spec) term_can(spec, "grouped"), specs)
-  groups <- vapply(specs, effect_group, "")
-  of_group <- specs[groups == term$group]
-  missing <- setdiff(term$effects, unlist(lapply(of_group, spec_effects)))
-  if (!length(missing)) return(invisible())
-  stop_galvi("argument", sprintf(
-    "`re_formula` has %s by %s, which is not in the model. %s.", quote_names(missing[1L]), quote_names(term$group),
+  specs <- specs[vary_by_group(specs)]
+  grouped <- which_can(specs, "grouped")
+  if (is.null(term$label)) {
+    of_group <- Filter(function(spec) identical(effect_group(spec), term$group), specs[grouped])
+    missing <- setdiff(term$effects, unlist(lapply(of_group, spec_effects)))
+    missing <- sprintf("%s by %s", quote_names(missing[1L]), quote_names(term$group))[length(missing) > 0L]
+  } else {
+    missing <- quote_names(setdiff(term$label, vapply(vapply(specs[!grouped], spec_label, ""), plain_term, "")))
+  }
+  if (!any(nzchar(missing))) return(invisible())
+  stop_galvi("argument", sprintf("`re_formula` has %s, which is not in the model. %s.", missing,
     if (!length(specs)) "It has no random effects" else {
       paste("Its random effects are", quote_names(vapply(specs, `[[`, "", "label")))
     }
@@ -106,8 +121,7 @@ check_has_effects <- function(term, specs) {
 #' @param terms,exclude Names of terms as predict(type = "terms") has them, with "(Intercept)"; NULL for all, or for
 #'   none.
 #' @param predictor Which predictor names without a prefix belong to: NULL or 1 for the first.
-#' @return NULL for all; else as kept_effects(), for fixed effects a value for each column. The attributes `rows` and
-#'   `frame` have a row of each term and of the model frame, which stand for variables that `newdata` need not have.
+#' @return NULL for all; else as kept_effects(), for fixed effects a value for each column.
 #' @noRd
 kept_terms <- function(fit, terms, exclude, predictor = NULL) {
   if (is.null(terms) && is.null(exclude)) return(NULL)
@@ -134,9 +148,7 @@ kept_terms <- function(fit, terms, exclude, predictor = NULL) {
     }
     keep
   }, specs, known), specs, known)
-  structure(kept,
-    rows = lapply(fit$model$designs, subset_rows, 1L),
-    frame = fit$data[1L, , drop = FALSE],
+  structure(with_any_rows(fit, kept),
     labels = unique(plain_labels(unlist(Map(function(names, keep) names[keep], unlist(known[own], FALSE),
       unlist(kept[own], FALSE)))))
   )

@@ -9,20 +9,25 @@
 #' @param chosen From kept_terms().
 #' @noRd
 kept_in_prediction <- function(fit, re_formula, chosen = NULL) {
-  if (!averages_groups(re_formula)) return(both_kept(kept_effects(fit$design, re_formula), chosen))
+  if (!averages_groups(re_formula)) return(both_kept(kept_effects(fit, re_formula), chosen))
   specs <- predictor_specs(fit$design)
   if (any(which_can(all_specs(fit$design), "units"))) {
     stop_galvi("argument", paste(
       "`re_formula = \"integrate\"` is for groups, not for the scores of rr() and responses(): use NULL and a new unit."
     ))
   }
-  kept <- both_kept(kept_effects(fit$design, NA), chosen)
+  for (k in seq_along(specs)) for (t in which(vary_by_group(specs[[k]]) & !which_can(specs[[k]], "grouped"))) {
+    if (!is.null(chosen) && !any(chosen[[k]][[t]])) next
+    stop_galvi("argument", sprintf(paste(
+      "`re_formula = \"integrate\"` averages over random effects such as (1 | g), not over %s: give exclude = \"%s\" to",
+      "leave it out."
+    ), specs[[k]][[t]]$label, specs[[k]][[t]]$label))
+  }
+  kept <- both_kept(kept_effects(fit, NA), chosen)
   attr(kept, "averaged") <- lapply(seq_along(specs), function(k) {
     chosen_here <- vapply(seq_along(specs[[k]]), function(t) is.null(chosen) || any(chosen[[k]][[t]]), NA)
     which_can(specs[[k]], "grouped") & chosen_here
   })
-  # stands for the groups, which newdata need not have
-  if (is.null(attr(kept, "frame"))) attr(kept, "frame") <- fit$data[1L, , drop = FALSE]
   kept
 }
 

@@ -78,7 +78,7 @@ drawn_residuals <- function(fit, newdata, re_formula) {
   if (is.null(newdata) && fit$design$wide$weighted) {
     frame[[wide_names[["weights"]]]] <- fit$data[[wide_names[["weights"]]]]
   }
-  list(fit = grid$fit, target = new_target(grid$fit, frame, kept = kept_effects(fit$design, re_formula)))
+  list(fit = grid$fit, target = new_target(grid$fit, frame, kept = kept_effects(fit, re_formula)))
 }
 
 #' Log densities of the responses of each unit together, as over_draws() takes them: each row has that of its response

@@ -124,12 +124,26 @@ normal_mixture_quantile <- function(mean, sd, weight, p) {
   if (ncol(mean) == 1L) return(ends[, 1L])
   if (!nrow(mean)) return(numeric())
   if (!is.matrix(weight)) weight <- matrix(weight, nrow(mean), ncol(mean), byrow = TRUE)
-  rising_root(
+  lower <- row_min(ends)
+  upper <- row_max(ends)
+  # most are nearly normal: qnorm(F(x)) is nearly straight, and a few steps of Newton's method solve qnorm(F(x)) = z
+  centre <- rowSums(weight * mean)
+  x <- centre + z * sqrt(rowSums(weight * ((mean - centre)^2 + sd^2)))
+  for (step in seq_len(4L)) {
+    at <- stats::qnorm(rowSums(weight * stats::pnorm(x, mean, sd)))
+    change <- (at - z) * stats::dnorm(at) / rowSums(weight * stats::dnorm(x, mean, sd))
+    x <- x - change
+    left <- which(!is.finite(x) | x < lower | x > upper | abs(change) > 1e-6 * (upper - lower))
+    if (!length(left)) return(x)
+  }
+  x[left] <- rising_root(
     function(x, at) {
+      at <- left[at]
       rowSums(weight[at, , drop = FALSE] * stats::pnorm(x, mean[at, , drop = FALSE], sd[at, , drop = FALSE])) - p
     },
-    row_min(ends), row_max(ends)
+    lower[left], upper[left]
   )
+  x
 }
 
 #' Roots of rising functions, one for each element, between `lower` and `upper`

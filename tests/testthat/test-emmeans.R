@@ -320,3 +320,32 @@ test_that("words right of the bar, and makers of classes, are no transformations
   expect_named(means(list(sqrt(mpg) ~ cyl, sigma ~ cyl))[2L], "response")
   expect_named(means(mpg | se(wt) ~ cyl)[2L], "emmean")
 })
+
+test_that("means are those of the population where ou(), rr() and ar1(by = ) are groups", {
+  skip_if_not_installed("emmeans")
+  d <- subset(sleepstudy, as.integer(Subject) <= 8)
+  d <- transform(droplevels(d), h = factor(as.integer(Subject) %% 2), f = factor(Days))
+  for (term in c("ou(Days | Subject)", "rr(f | Subject, d = 1)", "ar1(Days, by = Subject)")) {
+    fit <- suppressMessages(galvi(stats::reformulate(c("h", "Days", term), "Reaction"), d, hyper = "fixed"))
+    means <- table_of(emmeans::emmeans(fit, ~h, at = list(Days = 4.5)))
+    ours <- predict(fit, data.frame(h = c("0", "1"), Days = 4.5), re_formula = NA, se.fit = TRUE)
+    expect_close(means$emmean, ours$fit, 1e-8)
+    expect_close(means$SE, ours$se.fit, 1e-8)
+  }
+  skip_if_not_installed("effects")
+  expect_close(drop(effects::Effect("h", fit)$fit), ours$fit, 1e-6)
+})
+
+test_that("a walk is at the nearest time of the data where the grid is between two steps", {
+  skip_if_not_installed("emmeans")
+  d <- data.frame(t = c(1:10, 13:16), x = gl(2, 7), y = cos(1:14))
+  for (term in c("rw1(t)", "ar1(t)")) {
+    fit <- galvi(stats::reformulate(c("x", term), "y"), d, hyper = "fixed")
+    at <- function(t) table_of(emmeans::emmeans(fit, ~x, at = list(t = t)))[c("emmean", "SE")]
+    near <- function(t) predict(fit, data.frame(x = c("1", "2"), t = t), se.fit = TRUE)
+    # the mean, 7.9
+    expect_close(table_of(emmeans::emmeans(fit, ~x))$emmean, near(8)$fit, 1e-8)
+    expect_equal(at(11.6), at(13))
+    expect_close(at(12)$SE, near(12)$se.fit, 1e-8)
+  }
+})

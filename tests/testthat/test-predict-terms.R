@@ -103,6 +103,42 @@ test_that("names of terms that are none are refused with those that are", {
     class = "galvi_error_argument")
 })
 
+test_that("predictions for the population leave out every term of groups, whose columns newdata need not have", {
+  d <- subset(sleepstudy, as.integer(Subject) <= 6)
+  d <- transform(droplevels(d), h = factor(as.integer(Subject) %% 2), f = factor(Days), t = Days)
+  terms <- list(
+    "ou(t | Subject)" = c("t", "Subject"), "ar1(t, by = Subject)" = c("t", "Subject"),
+    "rr(f | Subject, d = 1)" = c("f", "Subject"), "ar1(t, by = iid(Subject))" = c("t", "Subject")
+  )
+  for (term in names(terms)) {
+    fit <- suppressMessages(galvi(stats::reformulate(c("h", term), "Reaction"), d, hyper = "fixed"))
+    new <- d[c(3, 14), ]
+    population <- predict(fit, new, re_formula = NA, se.fit = TRUE)
+    X <- model.matrix(~h, new)
+    expect_close(population$fit, drop(X %*% coef(fit)), 1e-8)
+    expect_close(population$se.fit, sqrt(diag(X %*% vcov(fit) %*% t(X))), 1e-8)
+    expect_equal(predict(fit, new["h"], re_formula = NA, se.fit = TRUE), population)
+    expect_equal(predict(fit, transform(new, Subject = "new"), re_formula = NA), population$fit)
+    expect_equal(predict(fit, re_formula = NA)[c(3, 14)], population$fit, ignore_attr = TRUE)
+    expect_equal(predict(fit, new, re_formula = stats::reformulate(term)), predict(fit, new))
+    expect_error(predict(fit, new["h"]), "re_formula = NA", class = "galvi_error_newdata")
+    curve <- conditional_effects(fit, "h", robust = FALSE)$h
+    # h is 1, then 0
+    expect_close(curve$estimate__[2:1], unique(population$fit), 1e-8)
+    expect_error(predict(fit, new, re_formula = "integrate"), "rr|exclude", class = "galvi_error_argument")
+  }
+  for (term in names(terms)[1:2]) {
+    fit <- galvi(stats::reformulate(c("h", term, "(1 | Subject)"), "Reaction"), d, hyper = "fixed")
+    expect_error(predict(fit, transform(new, Subject = "zz")), "give re_formula = NA", class = "galvi_error_newdata")
+    expect_equal(predict(fit, new, re_formula = ~ (1 | Subject)), predict(fit, new, exclude = term))
+    expect_error(predict(fit, new, re_formula = ~ ou(t | h)), "ou(t|h)`, which is not", fixed = TRUE)
+    # smooths stay
+    expect_error(predict(fit, new, re_formula = ~ gp(t)), "only random effects")
+  }
+  smooth <- galvi(Reaction ~ rw1(t, by = Subject), d, hyper = "fixed")
+  expect_equal(predict(smooth, new, re_formula = NA), predict(smooth, new))
+})
+
 test_that("re.form is re_formula, everywhere, and new levels are allowed unless they are not", {
   fit <- galvi(weight ~ Time + (1 | Chick), ChickWeight[1:100, ], hyper = "fixed")
   calls <- list(

@@ -193,6 +193,24 @@ test_that("ngrps() is lme4's", {
   expect_length(lme4::ngrps(galvi(Reaction ~ Days, d)), 0L)
 })
 
+test_that("effects as a table have lme4's columns, and fits without covariances say where theirs are", {
+  skip_if_not_installed("lme4")
+  d <- sleepstudy
+  ours <- ranef(galvi(Reaction ~ Days + (Days | Subject), d), condVar = TRUE)
+  theirs <- as.data.frame(lme4::ranef(lme4::lmer(Reaction ~ Days + (Days | Subject), d)))
+  table <- as.data.frame(ours)
+  expect_identical(table[c("term", "grp")], theirs[c("term", "grp")])
+  expect_identical(names(table), names(theirs))
+  expect_identical(table$condval, c(ours$Subject[[1L]], ours$Subject[[2L]]))
+  expect_close(table$condsd[c(2, 20)]^2, diag(attr(ours$Subject, "postVar")[, , 2L]))
+  fit <- galvi(Reaction ~ Days + ou(Days | Subject), d, hyper = "fixed")
+  for (f in list(VarCorr, ranef)) {
+    expect_error(f(fit), "fit$hyper has the variance", fixed = TRUE, class = "galvi_error_argument")
+  }
+  fit <- galvi(Reaction ~ rr(Days | Subject, d = 1), transform(d, Days = factor(Days)), hyper = "fixed")
+  expect_error(VarCorr(fit), "loadings(fit)", fixed = TRUE, class = "galvi_error_argument")
+})
+
 test_that("VarCorr() and ranef() have lme4's shape", {
   fit <- learn_sleep(Reaction ~ Days + (1 + Days | Subject), list(cor = NULL))
   v <- VarCorr(fit)
