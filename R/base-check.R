@@ -203,6 +203,26 @@ check_flag <- function(x, arg, what = "argument") {
   stop_galvi(what, sprintf("`%s` must be TRUE or FALSE, not %s.", arg, describe(x)))
 }
 
+# Arguments that methods of other packages have: what to write in their place, by our method.
+foreign_method_arguments <- local({
+  draws <- paste(
+    "rstantools::posterior_epred(fit, newdata, ndraws = ) has draws of means, posterior_linpred() of linear predictors and",
+    "posterior_predict() of responses."
+  )
+  of_draws <- c(summary = draws, ndraws = draws, nsamples = draws, draw_ids = draws)
+  coefficients <- c(summary = "as.matrix(fit) has draws of coefficients and hyperparameters.")
+  limits <- "Limits are always drawn as a band, with probability `level`."
+  list(
+    "predict()" = of_draws,
+    "fitted()" = c(of_draws, scale = "Linear predictors are type = \"link\"."),
+    "fixef()" = coefficients, "coef()" = coefficients,
+    "plot()" = c(
+      select = "Terms are chosen by their names, as in terms = \"s(x)\".",
+      pages = "Panels are drawn together where they fit; terms = \"s(x)\" chooses some.", shade = limits, se = limits
+    )
+  )
+})
+
 # The names in `dots` (a list or a call's arguments) that `where` does not know.
 check_no_dots <- function(dots, known, where) {
   if (!length(dots)) return(invisible())
@@ -216,9 +236,10 @@ check_no_dots <- function(dots, known, where) {
       where, length(dots), if (length(dots) > 1L) "s" else "", quote_names(known, max = 30L)
     ))
   }
+  hint <- foreign_method_arguments[[where]][bad]
   stop_galvi("argument", sprintf(
     "%s has no argument `%s`.%s", where, bad,
-    if (is.null(nearest_name(bad, known))) paste0(" Its arguments are ", quote_names(known, max = 30L), ".") else {
+    if (!is.null(hint) && !is.na(hint)) paste0(" ", hint) else if (is.null(nearest_name(bad, known))) paste0(" Its arguments are ", quote_names(known, max = 30L), ".") else {
       did_you_mean(bad, known)
     }
   ))
@@ -376,7 +397,10 @@ prefix_names <- function(x, prefix) {
 }
 
 # "mu, shape and zi"
-and_words <- function(x) sub(", ([^,]+)$", " and \\1", paste(x, collapse = ", "))
+and_words <- function(x) {
+  last <- length(x)
+  paste(c(if (last > 1L) paste(x[-last], collapse = ", "), x[last]), collapse = " and ")
+}
 
 or_else <- function(x, default) if (is.null(x)) default else x
 

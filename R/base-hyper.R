@@ -1,5 +1,29 @@
 # The hyperparameter table while terms are built, and `start =`.
 
+# ---- weak priors ----
+# Where none is typed, estimates have no prior, but the posterior of what is learned has: as the core knows them.
+
+#' That of a standard deviation of effects
+#'
+#' @param unit A typical one. quantity: is its parameter the standard deviation, "sd", or the variance, "root"?
+#' @noRd
+weak_of_sd <- function(unit, quantity) list(type = "half_normal", sd = 10 * unit, quantity = quantity)
+
+#' That of noise
+#'
+#' So wide on the logarithmic scale that limits agree with those of lm() for ten rows. Such a prior has no end at zero:
+#' beside known variances of the rows, where the likelihood does not go to zero either, noise is an effect of each row.
+#' @param start Half of the response's variance, or the standard deviation that belongs to it. quantity: as above.
+#' @param beside_known Are there such variances?
+#' @noRd
+weak_of_noise <- function(start, quantity, beside_known) {
+  root <- quantity == "root"
+  if (beside_known) return(weak_of_sd(if (root) sqrt(2 * start) else sqrt(2) * start, quantity))
+  unclass(log_normal(log(start), if (root) 10 else 5))
+}
+
+# ---- the table ----
+
 #' The hyperparameter table, which terms fill while they are built
 #'
 #' A hyperparameter is a number or an array: one block with one name, whose shape tells how many numbers it has.

@@ -134,12 +134,20 @@ add_positive <- function(parameter, name, family, response, registry, held) {
   )
   registry$add(
     family$family, name, value, range$lower, range$upper, family = parameter$also, sd = parameter$sd,
-    weak = weak_noise(range$start, parameter)
+    weak = if (parameter$variance || parameter$sd) {
+      weak_of_noise(range$start, if (parameter$variance) "root" else "sd", has_known_noise(response))
+    }
   )
 }
 
 # Are fixed effects the only terms?
 columns_alone <- function(design) !is.null(design$parts) && !length(design$parts$specs)
+
+# Have the rows variances that are known, by standard errors or as equalto()?
+has_known_noise <- function(design) {
+  held <- function(spec) is_fixed(spec$settings$variance) && length(spec$known$levels) >= length(design$y)
+  any(design$known[, "variance"] > 0) || any(vapply(design$parts$specs, held, NA))
+}
 
 add_in_interval <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
@@ -160,12 +168,6 @@ add_signed <- function(parameter, name, family, response, registry, held) {
     family$family, name, value, range$lower, range$upper, parameter$transform, family = character(),
     weak = unclass(parameter$weak), signed = TRUE
   )
-}
-
-# The prior that the posterior of noise has where none is typed: so wide that limits agree with those of lm() for ten
-# rows. NULL for other parameters.
-weak_noise <- function(start, parameter) {
-  if (parameter$variance) unclass(log_normal(log(start), 10)) else if (parameter$sd) unclass(log_normal(log(start), 5))
 }
 
 # Numbers in order are learned as distances from the previous one, but for the first.

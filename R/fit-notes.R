@@ -359,11 +359,52 @@ group_notes <- function(spec, fit) {
     return(new_note("groups", contained_noise(spec, fit, group)))
   }
   limits <- limit_notes(spec, fit)
-  if (count > 2L) return(limits)
-  c(limits, new_note("groups", sprintf(paste(
-    "`%s` has %d level%s, which say%s little about the standard deviation of effects: use it as a fixed effect, or give",
-    "the standard deviation a prior, such as prior = list(sd = half_normal(1))."
-  ), group, count, if (count > 1L) "s" else "", if (count > 1L) "" else "s")))
+  sd <- sds_of_effects(spec, fit)
+  if (count > few_levels || !length(sd)) return(limits)
+  rests <- if (count > 2L) resting_on_prior(sd, fit)
+  if (count > 2L && !length(rests)) return(limits)
+  c(limits, new_note("groups", sprintf(paste0(
+    "`%s` has %d level%s, which say%s little about the standard deviation of effects%s: use it as a fixed effect, or ",
+    "give the standard deviation a prior, such as prior = list(sd = half_normal(%s))."
+  ), group, count, if (count > 1L) "s" else "", if (count > 1L) "" else "s", if (length(rests)) sprintf(
+    ", so that the posterior standard deviation%s of %s rest%s on its weak prior", if (length(rests) > 1L) "s" else "",
+    quote_names(rests), if (length(rests) > 1L) "" else "s"
+  ) else "", code_number(signif(fit$model$hyper$weak[[sd[1L]]]$sd / 10, 2L))), rests))
+}
+
+# The density of a standard deviation tau falls like tau^(1 - J) with J levels, so up to here tau^2 has no mean but for its
+# prior.
+few_levels <- 4L
+
+#' Positions of a term's learned standard deviations, or variances, that have no prior but the weak one
+#' @noRd
+sds_of_effects <- function(spec, fit) {
+  own <- unlist(spec$hyper)
+  own[vapply(fit$model$hyper$weak[own], function(prior) identical(prior$type, "half_normal"), NA)]
+}
+
+#' Coefficients whose standard deviations would be visibly smaller if these weak priors were half as wide
+#' @noRd
+resting_on_prior <- function(sd, fit) {
+  if (is_imputed(fit) || is.null(fit$states) && !has_points(fit) || !has_fixed(fit)) return(NULL)
+  at_halves <- function(hyper, weight) {
+    for (h in sd) {
+      prior <- fit$model$hyper$weak[[h]]
+      square <- if (prior$quantity == "root") hyper[, h] else hyper[, h]^2
+      weight <- weight * exp(-1.5 * square / prior$sd^2)
+    }
+    weight / sum(weight)
+  }
+  narrow <- fit
+  if (has_points(fit)) {
+    narrow$points$weight <- at_halves(point_hyper(fit), fit$points$weight)
+  } else {
+    hyper <- do.call(rbind, lapply(fit$states, function(state) state$posterior$hyper))
+    narrow$states <- Map(function(state, weight) replace(state, "weight", weight), fit$states,
+      at_halves(hyper, state_weights(fit)))
+  }
+  ratio <- sqrt(diag(stats::vcov(narrow)) / diag(stats::vcov(fit)))
+  names(ratio)[which(ratio < 1 - visible_difference)]
 }
 
 # Is the response of a row a single outcome: binary, or one of several classes?

@@ -96,7 +96,7 @@ typed_priors_of <- function(fit) {
   if (isTRUE(fit$integrated)) {
     hyper <- fit$model$hyper
     weak <- !vapply(hyper$weak, is.null, NA) & vapply(hyper$prior, is.null, NA)
-    priors <- priors[!names(priors) %in% c(hyper$name[weak], sub("variance$", "sd", hyper$name[weak]))]
+    priors <- priors[!names(priors) %in% weak_names(hyper)[weak]]
   }
   # a prior has the name of a variance with "sd" in its place, or that of a smooth's slope without its "sd"
   hyper <- fit$model$hyper$name

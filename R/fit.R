@@ -16,8 +16,8 @@
 #'     `parameter`, `estimate`, `lwr` and `upr` (95 % interval of estimated ones), `lower` and `upper` (the range of the
 #'     search), `status` (`"learned"`, `"fixed"` or `"at bound"`). All are on the natural scale, and variances are
 #'     variances. Intervals are quantiles of the joint posterior of coefficients and hyperparameters where the fit has
-#'     it, with weak priors for what has none: half_normal(10 s) for standard deviations of groups, s being that of the
-#'     predictor (see [priors]), and log-normal for other positive numbers. Elsewhere they are normal on the scale of the
+#'     it, with weak priors for what has none: half_normal(10 s) for standard deviations of groups and of noise beside
+#'     known standard errors, s being that of the predictor (see [priors]), and log-normal for other positive numbers. Elsewhere they are normal on the scale of the
 #'     search (the logarithm of positive parameters), from the Hessian at the estimate, and NA for hyperparameters at the
 #'     end of their range. They are also NA for those that the data do not determine, and where more than 30 are learned;
 #'     ranges are NA for thresholds and correlations after the first.}

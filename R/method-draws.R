@@ -79,6 +79,24 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
 }
 
 #' @rdname draws
+#' @method predictive_interval galvi
+#' @rawNamespace S3method(rstantools::predictive_interval,galvi)
+predictive_interval.galvi <- function(object, prob = 0.9, ...) {
+  rstantools::predictive_interval(rstantools::posterior_predict(object, ...), prob = check_level(prob, "prob"))
+}
+
+#' @rdname draws
+#' @method predictive_error galvi
+#' @rawNamespace S3method(rstantools::predictive_error,galvi)
+predictive_error.galvi <- function(object, newdata = NULL, ...) {
+  if (has_classes(object)) {
+    stop_galvi("argument", "predictive_error() is for responses that are numbers: residuals(fit) has those of classes.")
+  }
+  target <- draws_target(object, newdata, response = TRUE)
+  rstantools::predictive_error(rstantools::posterior_predict(object, newdata, ...), y = target$y[kept_rows(target)])
+}
+
+#' @rdname draws
 #' @method log_lik galvi
 #' @rawNamespace S3method(rstantools::log_lik,galvi)
 log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, seed = NULL, ...) {

@@ -237,9 +237,21 @@ foreign_types <- c(conditional = "cond", count = "cond", zprob = "zi", zlink = "
 #' Stops at a type that other packages have, if the fit has its parameter
 #' @noRd
 check_foreign_type <- function(fit, type) {
+  if (identical(type, "lpmatrix")) {
+    stop_galvi("argument", paste(
+      "predict() has no type \"lpmatrix\": rstantools::posterior_linpred(fit, newdata) has joint draws of the linear",
+      "predictor, and type = \"link\" with `covariance = TRUE` its covariance matrix."
+    ))
+  }
   if (!is.character(type) || length(type) != 1L || !type %in% names(foreign_types)) return(invisible())
   parameter <- intersect(tmb_components[[foreign_types[[type]]]], predictor_names(fit))
-  if (!length(parameter)) return(invisible())
+  if (!length(parameter)) {
+    if (type != "disp") return(invisible())
+    stop_galvi("argument", paste(
+      "predict() has no type \"disp\", and the dispersion of this fit is one number: see fit$hyper. With a formula of its",
+      "own, as in list(y ~ x, sigma ~ x), it is predicted by `dpar = \"sigma\"`."
+    ))
+  }
   stop_galvi("argument", sprintf(
     "predict() has no type \"%s\": use `dpar = \"%s\"` with `type = \"%s\"`.", type, parameter[1L],
     if (type == "zlink") "link" else "response"

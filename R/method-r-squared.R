@@ -63,7 +63,7 @@ get_variance.galvi <- function(x, component = "all", verbose = TRUE, ...) {
   if (!is.null(reason)) {
     if (verbose) {
       warn_galvi("argument", sprintf(paste(
-        "get_variance(), and with it icc(), %s: NULL.",
+        "get_variance(), and with it icc(), %s: it returns NULL.",
         "rstantools::bayes_R2() takes all fits whose response is a number."
       ), reason))
     }
@@ -79,7 +79,9 @@ get_variance.galvi <- function(x, component = "all", verbose = TRUE, ...) {
 #' @noRd
 no_shares <- function(fit) {
   specs <- Filter(function(spec) spec$type != fixed_label, fit$design$specs)
-  if (n_latents(fit) > 1L) return("is for one linear predictor")
+  if (n_latents(fit) > 1L) {
+    return(sprintf("is for fits with one linear predictor, and this one has %d", n_latents(fit)))
+  }
   grouped <- which_can(specs, "grouped")
   if (!any(grouped)) return("is for groups, such as (1 | g), and this fit has none")
   if (!all(grouped)) {

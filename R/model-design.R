@@ -78,7 +78,8 @@ check_data <- function(data) {
   # a table's counts become its column Freq, as in lm()
   if (is.matrix(data) || is.table(data)) data <- as.data.frame(data)
   if (!is.data.frame(data)) {
-    stop_galvi("data", sprintf("`data` must be a data frame, not %s.", describe(data)))
+    stop_galvi("data", sprintf("`data` must be a data frame, not %s.%s", describe(data),
+      if (isS4(data) && inherits(data, "Spatial")) " as.data.frame() of it has places as columns." else ""))
   }
   if (!nrow(data)) stop_galvi("data", "`data` is empty: it has no rows to fit.")
   without_integer64(data)

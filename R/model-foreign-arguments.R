@@ -397,6 +397,7 @@ foreign_arguments <- local({
   smoothness <- drop(paste(
     "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
   ))
+  correlated <- list(to = with_correlation, say = "Correlated residuals are a term of the formula.")
   stored <- drop("A fit keeps its data and model frame already.")
   families <- function(names) list(
     to = function(call, value) with_zero_part(with_family(call, value, names)),
@@ -452,14 +453,7 @@ foreign_arguments <- local({
       )),
       threshold = drop("Thresholds are free."),
       random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),
-      correlation = list(
-        to = function(call, value) with_correlation(call, value),
-          say = "Correlated residuals are a term of the formula."
-      ),
-      autocor = list(
-        to = function(call, value) with_correlation(call, value),
-          say = "Correlated residuals are a term of the formula."
-      ),
+      correlation = correlated, autocor = correlated, rho = correlated,
       fixed = list(
         to = function(call, value) {
           if (is.null(first_formula(call))) as.call(append(as.list(call), list(value), 1L)) else call

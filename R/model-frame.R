@@ -219,6 +219,10 @@ wrong_kind <- function(kind, name, where, data) {
       "write gp(X, Y); for regions and their neighbours write gmrf(g, graph = d)."
     ), name, name, where))
   }
+  if (inherits(data[[name]], "POSIXlt")) {
+    return(sprintf("`%s` has times of class \"POSIXlt\", which are lists: write d$%s <- as.POSIXct(d$%s) with d your `%s`.",
+      name, name, name, where))
+  }
   what <- switch(kind, closure = , builtin = , special = "a function", list = "a list",
     symbol = , language = , expression = "an expression", paste("of type", kind))
   lost <- !is.null(data) && !name %in% names(data) && what == "a function"

@@ -245,6 +245,12 @@ new_data_args <- function(design, newdata, weighted, sized = FALSE) {
       args[[arg]] <- NULL
       next
     }
+    if (!length(all.vars(args[[arg]]))) {
+      stop_galvi("newdata", sprintf(paste(
+        "The fit has an `offset` of %d values, which belong to its own rows and not to those of `newdata`: fit it with",
+        "offset(v) in the formula, where v is a column of the data, and give `newdata` that column too."
+      ), NROW(value)))
+    }
     stop_galvi("newdata", sprintf(
       "The fit has `offset = %s`, which cannot be evaluated for the rows of `newdata`: it needs the columns %s.",
       deparse_one(args[[arg]]), quote_names(all.vars(args[[arg]]))

@@ -363,15 +363,19 @@ weak_priors <- function(hyper) {
   hyper
 }
 
+# What these priors are called in `prior`: one of the root of a variance by its standard deviation.
+weak_names <- function(hyper) {
+  of_root <- vapply(hyper$weak, function(prior) identical(prior$quantity, "root"), NA)
+  ifelse(!of_root, hyper$name, ifelse(hyper$term == "gaussian", "sigma", sub("variance$", "sd", hyper$name)))
+}
+
 #' The priors of a fit with those that weak_priors() has added, by the hyperparameters' names
 #' @noRd
 with_hyper_priors <- function(priors, hyper, added) {
-  of_root <- vapply(hyper$weak[added], function(prior) identical(prior$quantity, "root"), NA)
-  names <- ifelse(of_root, sub("variance$", "sd", hyper$name[added]), hyper$name[added])
   own <- lapply(hyper$weak[added], function(prior) {
     prior$quantity <- NULL
     if (prior$type == "uniform") return(new_value("uniform", width = prior$width))
     do.call(new_value, prior)
   })
-  structure(c(unclass(priors), stats::setNames(own, names)), class = "galvi_priors")
+  structure(c(unclass(priors), stats::setNames(own, weak_names(hyper)[added])), class = "galvi_priors")
 }

@@ -202,7 +202,7 @@ register_parameters <- function(spec, context, parameters) {
     default <- if (context$held) 1 else context$default_variance
     entry <- as_parameter(given, name, default, what = "argument")
     unit <- context$default_variance / unit_variance(spec)
-    add(entry, c(unit, entry$value), list(type = "half_normal", sd = 10 * sqrt(unit), quantity = "root"))
+    add(entry, c(unit, entry$value), weak_of_sd(sqrt(unit), "root"))
   })
 }
 

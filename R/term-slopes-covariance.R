@@ -36,8 +36,7 @@ slopes_hyper <- function(spec, unit, context, cor = 0) {
     entry <- as_parameter(cut_at_zero(given[[k]]), sprintf("sd of %s", c(spec$columns, "all effects")[if (spec$hom) {
       length(spec$columns) + 1L
     } else k]), learn(default), number = "hold", variance = FALSE, sd = TRUE)
-    add(names[k], entry, "sd", "log", c(unit[k], entry$value),
-      list(type = "half_normal", sd = 10 * unit[k], quantity = "sd"))
+    add(names[k], entry, "sd", "log", c(unit[k], entry$value), weak_of_sd(unit[k], "sd"))
   }, 1L)
   names <- structure$cor(spec$own_columns)
   if (!length(names)) return(list(sd = sd))

@@ -52,7 +52,13 @@ parse_term.slopes_term <- function(spec, call, env) {
   if (is_dot(bar[[2L]]) || "." %in% all.vars(bar[[2L]])) {
     refuse("a `.` left of the bar is not supported: name the variables.")
   }
-  if (length(find_term(bar[[2L]]))) refuse("a term cannot be left of the bar, only variables can.")
+  term <- find_term(bar[[2L]])
+  if (length(term)) {
+    smooth <- head_name(term) %in% c("s", "t2") && is.symbol(bar[[3L]])
+    refuse(paste0("a term cannot be left of the bar, only variables can.", if (smooth) sprintf(
+      " A curve for each group is %s.", deparse_one(as.call(c(quote(s), term[[2L]], bar[[3L]], list(bs = "fs"))))
+    )))
+  }
   effects <- tryCatch(stats::terms(stats::as.formula(call("~", bar[[2L]]), env = env)), error = function(e) {
     refuse(sprintf("what is left of the bar is not a formula (%s).", conditionMessage(e)))
   })

@@ -359,7 +359,7 @@ smooth_hyper <- function(spec, level, count, unit, context) {
     }
     context$registry$add(owner, if (count > 1L) sprintf("variance[%d]", k) else "variance", entry,
       1e-10 * min(unit, entry$value), 1e10 * max(unit, entry$value), term = spec$label, limited = TRUE,
-      weak = list(type = "half_normal", sd = 10 * sqrt(unit), quantity = "root"))
+      weak = weak_of_sd(sqrt(unit), "root"))
   }, 1L)
   if (!is.null(id)) context$smooths$positions[[id]] <- at
   at

@@ -40,6 +40,8 @@
 #'   as attribute `levels`.
 #' * `log_lik()`: log p(y | eta), times the weight of the row where weights multiply the log likelihood, draws x rows;
 #'   of gaussian [responses()] with `rescor()` draws x units, the density of a unit's responses together.
+#' * `predictive_interval()`: central intervals of the draws of `posterior_predict()`, a row for each observation;
+#'   `predictive_error()`: the response less these draws, a matrix as theirs.
 #' * `posterior_interval()`: a matrix of credible intervals with a row per coefficient and learned hyperparameter. It is
 #'   computed from the posterior without draws.
 #' * `as_draws()`: a `draws_matrix` of package posterior with a variable per coefficient, named as in [coef()], and per

@@ -177,7 +177,9 @@ check_term_names <- function(x, known, arg) {
   unknown <- x[!found %in% plain_labels(known)]
   if (!length(unknown)) return(found)
   stop_galvi("argument", sprintf(
-    "`%s` names %s, which is not a term of this model. Its terms are %s.", arg, quote_names(unknown[1L], "\""),
+    "`%s` names %s, which is not a term of this model.%s Its terms are %s.", arg, quote_names(unknown[1L], "\""),
+    # mgcv's name of the smooth of one level
+    if (grepl("^(s|te|ti|t2)\\(.*\\):", unknown[1L])) " The smooths of all levels of `by` are one term." else "",
     quote_names(unique(known), "\"", 30L)
   ))
 }

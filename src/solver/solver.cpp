@@ -73,7 +73,9 @@ SiteMean Solver::condition(const Vector& lambda, const Vector& r, double& log_ev
 void Solver::factorise_observations(const Vector& lambda) {
   if (!lambda.allFinite())
     throw std::domain_error("noise-free observations need a full gp(): " + latent_words() +
-                            " cannot interpolate them");
+                            " cannot interpolate them; give the noise a variance of a millionth of the response's, "
+                            "such as galvi_family(\"gaussian\", variance = fixed(1e-6)), or learn it and leave out "
+                            "effects that each row has alone");
   if (!factorise(lambda)) throw_singular();
 }
 

@@ -97,7 +97,9 @@ test_that("offsets add up, formula and argument, also in new data", {
   expect_equal(design_rows(constant$design, d[3:2, ])$offset, cbind(10 * d$a[3:2]))
   expect_error(prepare_model(y ~ x + offset(cbind(a, a)), d), "one column", class = "galvi_error_data")
   alone <- prepare_model(y ~ x, d, args = list(offset = quote(c(1, 1, 2, 2))))
-  expect_error(design_rows(alone$design, d[1:3, ]), class = "galvi_error_newdata")
+  expect_error(design_rows(alone$design, d[1:3, ]), "offset\\(v\\) in the formula", class = "galvi_error_newdata")
+  fit <- do.call(galvi, list(y ~ x, d, offset = d$a, verbose = FALSE))
+  expect_error(predict(fit, d[1:3, ]), "`offset` of 4 values.*offset\\(v\\)", class = "galvi_error_newdata")
 })
 
 test_that("weights, offset and subset come from data, then from where the formula was written", {

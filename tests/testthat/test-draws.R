@@ -299,3 +299,25 @@ test_that("rows of which a family's own draws do not tell are drawn by quantiles
   large <- suppressWarnings(galvi(y ~ 1, data.frame(y = c(1, 2, 1)), "poisson", hyper = "fixed"))
   expect_null(family_draws(large, list(n = 1L, size = 1), matrix(800)))
 })
+
+test_that("intervals and errors of rstantools are those of drawn responses", {
+  skip_if_not_installed("rstantools")
+  fit <- galvi(dist ~ speed, cars, verbose = FALSE)
+  drawn <- rstantools::posterior_predict(fit, ndraws = 40, seed = 1)
+  limits <- rstantools::predictive_interval(fit, prob = 0.8, ndraws = 40, seed = 1)
+  expect_equal(limits, t(apply(drawn, 2L, quantile, c(0.1, 0.9))), ignore_attr = TRUE)
+  expect_equal(rstantools::predictive_error(fit, ndraws = 40, seed = 1), rep(cars$dist, each = 40) - drawn,
+    ignore_attr = TRUE)
+  new <- data.frame(speed = c(5, NA, 10), dist = c(1, 2, 3))
+  error <- rstantools::predictive_error(fit, new, ndraws = 5, seed = 1)
+  expect_equal(error, rep(new$dist, each = 5) - rstantools::posterior_predict(fit, new, ndraws = 5, seed = 1),
+    ignore_attr = TRUE)
+  expect_error(rstantools::predictive_error(fit, data.frame(speed = 1)), class = "galvi_error_newdata")
+  expect_error(
+    rstantools::predictive_error(galvi(factor(am) ~ wt, mtcars, binomial(), verbose = FALSE)), NA
+  )
+  expect_error(
+    rstantools::predictive_error(galvi(factor(gear) ~ wt, mtcars, categorical(), verbose = FALSE)), "numbers",
+    class = "galvi_error_argument"
+  )
+})

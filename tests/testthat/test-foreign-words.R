@@ -147,7 +147,7 @@ test_that("arguments of other packages are shown as they are written here, and r
     random = ~ 1 | g, random = list(g = ~ x), random = list(~ 1 | g), correlation = corAR1(form = ~ t | g),
     correlation = corCompSymm(form = ~ 1 | g), correlation = corCAR1(form = ~ t | f),
       correlation = corExp(form = ~ x + z),
-    correlation = corSymm(form = ~ t | g), autocor = cor_ar(~ t | g), dist = "weibull", distribution = "t",
+    correlation = corSymm(form = ~ t | g), rho = 0.5, autocor = cor_ar(~ t | g), dist = "weibull", distribution = "t",
       link = "probit",
     Ntrials = n, E = n, id = g, cluster = g, prior_intercept = normal(0, 5), prior_intercept = student_t(3, 0, 2),
     prior_aux = exponential(1), prior_covariance = decov(), priors = NULL, control.fixed = list(prec = 0.001),
@@ -179,6 +179,32 @@ test_that("arguments of other packages are shown as they are written here, and r
   # several at once, with a term to translate
   said <- message_of_error(eval(quote(galvi(y ~ lo(x), d, chains = 4, iter = 2000, cores = 2)), env))
   expect_identical(advised_call(said), quote(galvi(y ~ gp(x), data = d, control = galvi_control(threads = 2))))
+})
+
+test_that("arguments that methods of other packages have are told what does it here", {
+  d <- transform(mtcars, t = 1:32, f = factor(gear))
+  fit <- galvi(mpg ~ wt + s(hp, by = f, k = 3), d, verbose = FALSE)
+  said <- function(call, what) {
+    call <- substitute(call)
+    env <- parent.frame()
+    expect_match(message_of_error(eval(call, env)), what, fixed = TRUE)
+  }
+  said(predict(fit, type = "lpmatrix"), "rstantools::posterior_linpred(fit, newdata)")
+  said(predict(fit, type = "disp"), "list(y ~ x, sigma ~ x)")
+  said(predict(galvi(list(mpg ~ wt, sigma ~ wt), d, verbose = FALSE), type = "disp"), "`dpar = \"sigma\"`")
+  for (call in expression(predict(fit, summary = FALSE), predict(fit, ndraws = 5), fitted(fit, summary = FALSE))) {
+    said(eval(call), "rstantools::posterior_epred(fit, newdata, ndraws = )")
+  }
+  said(fitted(fit, scale = "linear"), "type = \"link\"")
+  said(fixef(fit, summary = FALSE), "as.matrix(fit)")
+  for (call in expression(plot(fit, select = 1), plot(fit, pages = 1))) said(eval(call), "terms = \"s(x)\"")
+  said(plot(fit, shade = TRUE), "drawn as a band")
+  said(predict(fit, exclude = "s(hp):f3"), "The smooths of all levels of `by` are one term.")
+  d$at <- as.POSIXlt(as.POSIXct("2026-01-01", tz = "UTC") + 1:32)
+  said(galvi(mpg ~ at, d), "d$at <- as.POSIXct(d$at)")
+  said(galvi(mpg ~ wt + (s(hp) | f), d), "s(hp, f, bs = \"fs\")")
+  skip_if_not_installed("sp")
+  said(galvi(mpg ~ wt, sp::SpatialPointsDataFrame(cbind(1:32, 1:32), mtcars)), "as.data.frame()")
 })
 
 test_that("words of other packages for `method` and `weights` are explained", {

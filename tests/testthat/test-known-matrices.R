@@ -242,3 +242,18 @@ test_that("matrices that are none are refused", {
   expect_error(predict(galvi(y ~ iid(g, cov = A), d, hyper = "fixed"), data.frame(g = "z")), "not among the levels",
     class = "galvi_error_newdata")
 })
+
+test_that("a known covariance beside an effect of each row says what noise to give", {
+  set.seed(6)
+  d <- data.frame(study = gl(5, 4), id = gl(20, 1), y = rnorm(20))
+  V <- diag(20) / 4 + 0.05
+  dimnames(V) <- list(d$id, d$id)
+  held <- function(variance) galvi_family("gaussian", variance = fixed(variance))
+  formula <- y ~ 1 + (1 | study / id) + equalto(0 + id | 1, V)
+  expect_error(galvi(formula, d, held(0)), "variance = fixed(1e-6)", fixed = TRUE, class = "galvi_error_numeric")
+  # what is advised is the same model
+  small <- galvi(formula, d, held(1e-6), verbose = FALSE)
+  learned <- galvi(y ~ 1 + (1 | study) + equalto(0 + id | 1, V), d, verbose = FALSE)
+  expect_equal(coef(small), coef(learned), tolerance = 0.01)
+  expect_equal(vcov(small), vcov(learned), tolerance = 0.02)
+})

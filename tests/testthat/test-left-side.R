@@ -107,6 +107,20 @@ test_that("sigma beside known standard errors is the variance between studies: R
   expect_equal(sigma(fit)^2, effects$hyper$estimate[effects$hyper$name == "iid(trial).variance"], tolerance = 1e-4)
   expect_equal(fit$elbo, effects$elbo, tolerance = 1e-6)
   expect_equal(c(sigma(fit)^2, coef(fit), sqrt(vcov(fit))), reml, tolerance = 1e-5, ignore_attr = TRUE)
+  # and so are their posteriors, also where the known variances are a matrix
+  V <- diag(bcg$v)
+  dimnames(V) <- list(bcg$trial, bcg$trial)
+  posterior <- lapply(list(
+    y | se(sqrt(v)) ~ 1 + (1 | trial), y | se(sqrt(v), sigma = TRUE) ~ 1, y ~ 1 + equalto(0 + trial | 1, V)
+  ), function(formula) {
+    fit <- galvi(formula, bcg, verbose = FALSE)
+    c(coef(fit), sqrt(vcov(fit)), stats::na.omit(fit$hyper$upr))
+  })
+  for (same in posterior[-1L]) expect_equal(same, posterior[[1L]], tolerance = 1e-4, ignore_attr = TRUE)
+  # priors that are shown can be typed
+  fit <- galvi(y | se(sqrt(v), sigma = TRUE) ~ 1, bcg, hyper = "integrate", verbose = FALSE)
+  expect_named(fit$prior, c("(Intercept)", "sigma"))
+  expect_no_error(galvi(y | se(sqrt(v), sigma = TRUE) ~ 1, bcg, prior = fit$prior["sigma"], verbose = FALSE))
 })
 
 test_that("new responses need s of se(s) and t of trials(t), their means do not", {

@@ -180,8 +180,26 @@ test_that("groups of one row, and of one or two levels, are", {
   noted(galvi(mpg ~ wt + (1 | id), transform(mtcars, id = 1:32)), "groups")
   got <- noted(galvi(mpg ~ wt + (1 | am), mtcars), "groups")
   expect_match(got$note$text, "`am` has 2 levels")
+  # a prior is what the note asks for
+  expect_length(notes_of(galvi(mpg ~ wt + (1 | am), mtcars, prior = list(sd = half_normal(6)), verbose = FALSE), "groups"), 0L)
   # counts are overdispersed by an effect for each row
   expect_silent(galvi(count ~ (1 | id), transform(InsectSprays, id = 1:72), poisson()))
+})
+
+test_that("groups of three and four levels are where a weak prior decides a standard deviation", {
+  got <- noted(galvi(breaks ~ wool + (1 | tension), warpbreaks), "groups")
+  expect_match(got$note$text, "`tension` has 3 levels.*of `[(]Intercept[)]` rests on its weak prior.*half_normal[(]13[)]")
+  expect_identical(got$note$coefficients, "(Intercept)")
+  # it does: half as wide the sd is 18.2 no more
+  sd <- function(...) sqrt(vcov(galvi(breaks ~ wool + (1 | tension), warpbreaks, verbose = FALSE, ...))[1L, 1L])
+  expect_lt(sd(prior = list(sd = half_normal(66))) / sd(), 0.9)
+  none <- function(...) expect_length(notes_of(galvi(..., verbose = FALSE), "groups"), 0L)
+  none(breaks ~ wool + (1 | tension), warpbreaks, prior = list(sd = half_normal(13)))
+  none(breaks ~ wool + (1 | tension), warpbreaks, prior = list(sd = fixed(5)))
+  # four levels that hardly differ
+  alike <- data.frame(g = gl(4, 30), y = rep(qnorm(ppoints(30)), 4) + rep(c(0, 0.1, 0.2, 0.1), each = 30))
+  none(y ~ 1 + (1 | g), alike)
+  none(y ~ 1 + (1 | g), data.frame(g = gl(6, 10), y = rep(qnorm(ppoints(10)), 6) + rep(1:6, each = 10)))
 })
 
 test_that("groups of one outcome each are said not to tell their standard deviation", {

@@ -76,7 +76,7 @@ test_that("get_variance() says what it is not for", {
     expect_warning(insight::get_variance(fit, verbose = FALSE), NA)
   }
   refused(fits$gaussian, "none.*bayes_R2")
-  refused(fits$two, "one linear predictor")
+  refused(fits$two, "one linear predictor, and this one has 2: it returns NULL")
   refused(galvi(mpg ~ gp(wt) + (1 | gear), mtcars, hyper = "fixed"), "gp\\(wt\\)")
   beta <- galvi(y ~ 1 + (1 | g), data.frame(y = 1:9 / 10, g = gl(3, 3)), beta_family(), hyper = "fixed")
   refused(beta, "beta")
