@@ -154,6 +154,12 @@ as_control <- function(control) {
     stop_galvi("argument", sprintf("`control` must be galvi_control(...), not %s.", describe(control)))
   }
   if (identical(control, last_checked$control)) return(control)
+  if (any(c("epsilon", "maxit", "optimizer") %in% names(control))) {
+    stop_galvi("argument", paste(
+      "`control` has settings of another function: write control = galvi_control(), whose `tol` and `max_iterations`",
+      "are what glm.control() has as `epsilon` and `maxit`."
+    ))
+  }
   control <- do.call(galvi_control, unclass(control))
   last_checked$control <- if (is.null(control$cluster)) control
   control

@@ -338,7 +338,8 @@ as_parameter <- function(x, arg, default = NULL, number = c("start", "hold"), lo
   }
   if (!variance && !sd && of == "variance") {
     stop_galvi(what, sprintf(
-      "`%s` is not a variance, and %s() is a prior of variances: use log_normal() or half_normal().", arg, x$type
+      "`%s` is not a variance, and %s() is a prior of variances: use log_normal() or half_normal()%s.", arg, x$type,
+      if (arg == "df") ", or in galvi() prior = list(nu = \"gamma(2, 0.1)\")" else ""
     ))
   }
   prior <- c(unclass(x), if (sd) list(quantity = "sd"))

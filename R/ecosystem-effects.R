@@ -153,9 +153,12 @@ grid_data <- function(fit, dpar, data, params, mode = "link", ...) {
   call <- call("galvi", response_alone(fit, dpar))
   if (inherits(fit, "galvi_cox")) fit <- rows_view(fit)
   if (inherits(fit, "galvi_stages")) fit <- stages_view(fit)
-  terms <- grid_terms(predictor_for(fit, dpar, "emmeans()"))
+  view <- predictor_for(fit, dpar, "emmeans()")
+  terms <- grid_terms(view)
   if (is.null(data)) data <- original_data(fit, setdiff(all.vars(terms), params))
-  emmeans::recover_data(call, terms, fit$na.action, data = data, frame = fit$data, params = params, ...)
+  # its offset is the mean of those of the rows, as for glm()
+  frame <- with_own_offsets(fit$data, or_else(view$number, 1L))
+  emmeans::recover_data(call, terms, fit$na.action, data = data, frame = frame, params = params, ...)
 }
 
 #' The formula as emmeans() reads it, which takes each function left of `~` for a transformation: log(y) is one,
@@ -182,7 +185,7 @@ grid_terms <- function(view) {
   })
   # each response has its own effects, which nests nothing
   own <- if (!is.null(view$design$wide)) lapply(all.vars(shown_formula(view)), as.name)
-  parts <- c(shown_formula(view), own, inputs, if (of_response(view)) offset_calls(view))
+  parts <- c(shown_formula(view), own, inputs, offset_calls(view))
   right <- Reduce(function(a, b) call("+", a, b), parts)
   terms <- stats::terms(stats::as.formula(call("~", right), environment(view$formula)))
   # bases of splines and polynomials are those of the fit
@@ -335,13 +338,14 @@ sanitize_model_specific.galvi <- function(model, calling_function = "", ...) {
 
 #' @exportS3Method marginaleffects::get_predict
 get_predict.galvi <- function(model, newdata = model.frame.galvi(model), type = "response", ndraws = 2000,
-                              re_formula = NULL, ...) {
+                              re_formula = NULL, dpar = NULL, ...) {
   type <- check_choice(type, c("response", "link"), "type")
+  predictor <- check_dpar(model, dpar)
   kept <- kept_in_prediction(model, re_formula)
   newdata <- as.data.frame(newdata)
   # rows with missing values are NA
   target <- new_target(model, newdata, kept = kept)
-  as_predicted(expected_draws(model, target, type, check_whole(ndraws, "ndraws")), newdata)
+  as_predicted(expected_draws(model, target, type, check_whole(ndraws, "ndraws"), predictor), newdata)
 }
 
 # Hazard ratios.
@@ -376,16 +380,19 @@ as_predicted <- function(draws, newdata) {
 
 #' Joint draws of eta, or of E[y | eta] or P(class | eta): a list of N* x K or N* x classes matrices, without
 #' column names where there is one
+#' @param predictor As check_dpar() returns it: of another than NULL the parameter, as predict() has it.
 #' @noRd
-expected_draws <- function(fit, target, type, ndraws) {
-  first <- n_predictors(fit) > 1L
-  names <- if (type != "link") {
+expected_draws <- function(fit, target, type, ndraws, predictor = NULL) {
+  one <- if (n_predictors(fit) > 1L) or_else(predictor, 1L)
+  view <- if (!is.null(predictor) && type != "link" && !is_volatility(fit)) parameter_view(fit, predictor)
+  names <- if (!is.null(view)) NULL else if (type != "link") {
     if (has_classes(fit)) response_levels(fit)
-  } else if (!first) {
+  } else if (is.null(one)) {
     latent_names(fit)
   }
   draws <- over_draws(fit, target, ndraws, function(fit, target, eta) {
-    if (type == "link") return(if (first) eta[, 1L] else eta)
+    if (!is.null(view)) return(view$family$linkinv(eta[, or_else(one, 1L)]))
+    if (type == "link") return(if (is.null(one)) eta else eta[, one])
     given <- given_latent(fit, target, eta)
     if (has_classes(fit)) class_probabilities(fit, given) else response_mean(fit, given)
   }, names)

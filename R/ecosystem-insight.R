@@ -42,15 +42,14 @@ insight_components <- function(fit) {
 visible_formula <- function(view) {
   specs <- Filter(function(spec) spec$type != fixed_label, view$design$specs)
   specs <- specs[which_of_population(specs)]
-  offsets <- if (of_response(view)) offset_calls(view)
   terms <- lapply(specs, function(spec) as.call(c(as.name(spec$type), lapply(spec$inputs, written_input), spec$by)))
-  extra <- c(terms, offsets)
+  extra <- c(terms, offset_calls(view))
   right <- Reduce(function(a, b) call("+", a, b), extra, shown_formula(view))
   stats::as.formula(call("~", right), environment(view$formula))
 }
 
-offset_calls <- function(fit) {
-  terms <- fit$design$frame_terms
+offset_calls <- function(view) {
+  terms <- with_own_offsets(view$design$frame_terms, or_else(view$number, 1L))
   own <- as.list(attr(terms, "variables"))[-1L][attr(terms, "offset")]
   Filter(function(call) !identical(call, as.name(cox_names[["exposure"]])), own)
 }
@@ -152,6 +151,7 @@ is_converged.galvi <- function(x, ...) {
 
 #' @exportS3Method insight::get_loglikelihood
 get_loglikelihood.galvi <- function(x, ...) {
+  warn_evidence("insight::get_loglikelihood()")
   logLik.galvi(x)
 }
 
@@ -346,9 +346,23 @@ model_parameters.galvi <- function(model, ci = 0.95, effects = "all", ...) {
       "VarCorr() the random effects' standard deviations."
     ))
   }
+  check_own_intervals(list(...))
   fixed <- NextMethod(effects = "fixed", component = "all")
+  # logarithms of times, whose link is that of prevalences
+  if (family_type(model$family)$times) attr(fixed, "coefficient_name") <- "Coefficient"
   if (!groups || effects == "fixed") return(fixed)
   with_groups(fixed, group_parameters(model, ci), effects)
+}
+
+#' Stops at intervals and covariances of other models: there is one posterior
+#' @noRd
+check_own_intervals <- function(dots) {
+  if (!is.null(dots[["vcov"]])) refuse_generic("sandwich()", "`vcov`")
+  method <- dots[["ci_method"]]
+  if (is.null(method) || identical(tolower(method) %in% c("wald", "normal", "eti", "quantile"), TRUE)) return(invisible())
+  stop_galvi("argument", sprintf(paste(
+    "`ci_method = %s` is not available: the intervals are those of the posterior, as in confint(fit). Leave it out."
+  ), deparse_one(method)))
 }
 
 #' The rows of parameters' tables for what VarCorr() has
@@ -450,6 +464,34 @@ model_performance.galvi <- function(model, metrics = "all", verbose = TRUE, ...)
 # Is a variance of groups zero, or a correlation at its limit? The notes of the fit say so.
 #' @exportS3Method performance::check_singularity
 check_singularity.galvi <- function(x, ...) any(vapply(x$notes, function(note) note$what == "singular", NA))
+
+# Zeros by the family's own probabilities; the package counts those of a Poisson or negative binomial distribution.
+#' @exportS3Method performance::check_zeroinflation
+check_zeroinflation.galvi <- function(x, tolerance = 0.05, ...) {
+  if (!identical(family_type(x$family)$response, count_response)) {
+    stop_galvi("argument", sprintf(
+      "check_zeroinflation() is for counts; this fit's family is %s. See plot(fit, \"residuals\").", family_label(x)
+    ))
+  }
+  zeros <- list(
+    predicted.zeros = round(sum(stats::predict(x, type = "cdf", q = 0), na.rm = TRUE)),
+    observed.zeros = sum(observed_numbers(x) == 0, na.rm = TRUE)
+  )
+  structure(c(zeros, ratio = zeros$predicted.zeros / zeros$observed.zeros, tolerance = tolerance), class = "check_zi")
+}
+
+# Errors of numbers, which classes are not.
+#' @exportS3Method performance::performance_mse
+performance_mse.galvi <- function(model, ...) {
+  check_no_classes(model, "performance::rmse()")
+  NextMethod()
+}
+
+#' @exportS3Method performance::performance_mae
+performance_mae.galvi <- function(model, ...) {
+  check_no_classes(model, "performance::mae()")
+  NextMethod()
+}
 
 # Breusch and Pagan's test, as of lm(): do squared residuals change with the mean?
 #' @exportS3Method performance::check_heteroscedasticity

@@ -64,8 +64,8 @@ instead_of <- c(
   )
 )
 
-refuse_generic <- function(what) {
-  stop_galvi("argument", sprintf("%s is not available for fits of galvi: %s.", what, instead_of[[what]]))
+refuse_generic <- function(what, asked = what) {
+  stop_galvi("argument", sprintf("%s is not available for fits of galvi: %s.", asked, instead_of[[what]]))
 }
 
 #' @exportS3Method lme4::refit

@@ -17,9 +17,9 @@
 #'   Constants in a formula, such as `k` in `ns(x, knots = k)`, are named by `params = "k"`.
 #' * **marginaleffects**: `predictions()`, `comparisons()`, `slopes()`, their `avg_` versions and plots, from `ndraws =
 #'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"` (of [cox()] the
-#'   hazard ratio and its logarithm), and `re_formula` is as
-#'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws` and `re_formula`, but they are
-#'   used. `vcov` is TRUE or FALSE. `hypotheses()` tests coefficients, with their Gaussian posterior, after
+#'   hazard ratio and its logarithm), and `re_formula` and `dpar` are as
+#'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws`, `re_formula` and `dpar`, but they
+#'   are used. `vcov` is TRUE or FALSE. `hypotheses()` tests coefficients, with their Gaussian posterior, after
 #'   `options(marginaleffects_model_classes = "galvi")`; [hypothesis()] needs no option.
 #' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()`, for families that [glm()] has as well. Terms other
 #'   than fixed effects are averaged over the data.
@@ -45,7 +45,8 @@
 #'
 #' @section Checks:
 #' * **performance**: `model_performance()` (with leave-one-out densities in place of AIC), `r2()`, `icc()`,
-#'   `rmse()`, `check_predictions()`, `check_singularity()`, `check_collinearity()`, `check_outliers()` and, for the gaussian family,
+#'   `rmse()`, `check_predictions()`, `check_singularity()`, `check_collinearity()`, `check_outliers()`, for counts
+#'   `check_zeroinflation()` (where the package has methods of it) and, for the gaussian family,
 #'   `check_heteroscedasticity()` and `check_normality()`. `compare_performance()` and
 #'   `parameters::compare_parameters()` refuse fits of galvi, because they accept a fixed list of classes; use
 #'   [anova()][anova.galvi] and `modelsummary()`.
@@ -159,16 +160,17 @@ model.matrix.galvi_estimable <- function(object, ...) stats::model.matrix(object
 #' @export
 df.residual.galvi_estimable <- function(object, ...) stats::df.residual(object$fit, ...)
 
+# Without `df` the package asks df.residual(), which is for imputed data: z tests, as the posterior is Gaussian.
 #' @exportS3Method lmtest::coeftest
-coeftest.galvi <- function(x, ...) {
+coeftest.galvi <- function(x, vcov. = NULL, df = Inf, ...) {
   check_one_predictor(x, "coeftest()")
-  NextMethod()
+  NextMethod(df = df)
 }
 
 #' @exportS3Method lmtest::coefci
-coefci.galvi <- function(x, ...) {
+coefci.galvi <- function(x, parm = NULL, level = 0.95, vcov. = NULL, df = Inf, ...) {
   check_one_predictor(x, "coefci()")
-  NextMethod()
+  NextMethod(df = df)
 }
 
 # A vector of coefficients, also of a distributional parameter.

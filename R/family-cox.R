@@ -189,11 +189,7 @@ cox_times <- function(y, name, weights = NULL, status = NULL) {
   }
   type <- attr(y, "type")
   if (isTRUE(type %in% c("mright", "mcounting", "mstate"))) {
-    states <- attr(y, "states")
-    response_error(name, sprintf(paste(
-      "has several kinds of events (%s): fit the cause-specific hazard of each by itself, with the others censored, as",
-      "in Surv(time, status == %s)"
-    ), quote_names(states, "\"", 6L), dQuote(states[1L], FALSE)))
+    several_events_error(name, attr(y, "states"))
   }
   if (!isTRUE(type %in% c("right", "counting"))) {
     response_error(name, sprintf(paste(

@@ -8,6 +8,7 @@
 #' @noRd
 survival_response <- function(y, weights, name, levels, family) {
   type <- attr(y, "type")
+  if (isTRUE(type %in% c("mright", "mcounting"))) several_events_error(name, attr(y, "states"))
   readable <- c("right", "left", "interval", "counting")
   if (!isTRUE(type %in% readable)) {
     response_error(name, sprintf(
@@ -215,4 +216,16 @@ inverse_gaussian_log_upper <- function(y, mean, parameters) {
     near > 100, stats::dnorm(near, log = TRUE) + log(2 * z / outside / far),
     first + log(-expm1(pmin(second - first, 0)))
   )
+}
+
+# Events that are a factor, of which survival makes one state or several.
+several_events_error <- function(name, states) {
+  response_error(name, if (length(states) == 1L) {
+    sprintf("has a factor of events: write the event as a condition, as in Surv(time, status == \"%s\")", states)
+  } else {
+    sprintf(paste(
+      "has several kinds of events (%s): fit the cause-specific hazard of each by itself, with the others censored, as",
+      "in Surv(time, status == \"%s\")"
+    ), quote_names(states, "\"", 6L), states[1L])
+  })
 }

@@ -177,6 +177,11 @@ translated_names <- paste(vapply(family_translations, `[[`, "", "pattern"), coll
 
 # Families without a counterpart: a pattern of the name, and what to use.
 refused_families <- c(
+  "^(probit|cloglog|cauchit)$" = "it is a link; use binomial() with it, as in binomial(\"probit\")",
+  "^polr$|^clmm?2?$|^ologit$|^ordered$|^ordinal$" = "use cumulative(), with the link that you need, as in cumulative(\"probit\")",
+  "^oprobit$" = "use cumulative(\"probit\")",
+  "^betareg$" = "use beta_family()",
+  "^survreg$" = "its distributions are families here: use weibull(), exponential(), lognormal() or loglogistic()",
   "^quasibinomial$" = "a quasi family has no likelihood; use beta_binomial() for overdispersed proportions",
   "^quasipoisson$" = "a quasi family has no likelihood; use negbinomial() for overdispersed counts",
   "^quasi" = "a quasi family has no likelihood",

@@ -24,6 +24,12 @@ predict.galvi_cox <- function(object, newdata, type = c("response", "link", "ter
                               se.fit = FALSE, interval = c("none", "credible"), level = 0.95, covariance = FALSE,
                               na.action = stats::na.pass, times = NULL, re_formula = NULL, terms = NULL, exclude = NULL,
                               re.form = NULL, allow.new.levels = TRUE, ...) {
+  if (identical(type, "quantile")) {
+    stop_galvi("argument", paste(
+      "predict() of cox() has no quantiles, which may lie beyond the last event. The median survival time is where the",
+      "curve of `type = \"survival\"`, at many `times`, falls to 0.5; weibull() and other families of times have quantiles."
+    ))
+  }
   refuse_dots(list(...), predict.galvi_cox, "predict() of cox()", foreign_prediction_words)
   type <- if (isTRUE(type %in% names(coxph_types))) coxph_types[[type]] else {
     first_choice(type, names(cox_types), "type")
@@ -245,7 +251,7 @@ loo.galvi_cox <- function(x, group = NULL, joint = FALSE, ...) {
 times_hash <- function(times) {
   entry <- if (times$type == "counting") times$start else 0
   censoring <- cbind(lower = times$stop, upper = ifelse(times$event == 1, times$stop, Inf), entry = entry)
-  list(times$stop, rep(1, length(times$stop)), censoring, NULL)
+  list(times$stop, rep(1, length(times$stop)), censoring, NULL, NULL)
 }
 
 #' @rawNamespace S3method(loo::kfold,galvi_cox)

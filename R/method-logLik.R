@@ -220,6 +220,13 @@ check_comparable <- function(fits) {
     list(unname(fit$model$y), unname(fit$model$size), unname(fit$model$weights), fit$model$censoring, fit$model$known,
       response_levels(fit))
   })
+  of_counts <- vapply(fits, inherits, NA, "galvi_cox")
+  if (any(of_counts) && !all(of_counts)) {
+    stop_galvi("argument", paste(
+      "anova() does not compare cox() with other families: its bound is that of counts in intervals. Use",
+      "loo::loo_compare(loo(fit1), loo(fit2))."
+    ))
+  }
   same <- vapply(response, function(x) isTRUE(all.equal(x, response[[1L]])), NA)
   if (all(same)) return(invisible())
   stop_galvi("argument", sprintf(

@@ -54,7 +54,8 @@
 #' **Terms.** `exclude` leaves out terms, and `terms` all but those it names, as in `mgcv::predict.gam()`: they add
 #' nothing to the mean and the variance of eta, and `newdata` does not need their variables. With `terms`, the
 #' intercept too is left out unless it is named. The offset is always included. The names are those of the columns of
-#' `type = "terms"`, which then has the chosen columns only, and `"(Intercept)"`; `(1 | g)` may be named like this or
+#' `type = "terms"`, which then has the chosen columns only, as they are without `terms` and `exclude` and with the same
+#' constant, and `"(Intercept)"`; `(1 | g)` may be named like this or
 #' as `iid(g)`, and terms of another linear predictor as `sigma_x`.
 #'
 #' **Averages over groups.** With `re_formula = "integrate"` the mean response is that of a population whose groups
@@ -191,15 +192,15 @@ predict.galvi <- function(object, newdata,
     ))
   }
   na.action <- check_na_action(na.action)
-  chosen <- kept_terms(object, terms, exclude, predictor)
+  chosen <- kept_terms(object, terms, exclude, predictor, centred = type == "terms")
   kept <- kept_in_prediction(object, re_formula, chosen)
   target <- if (missing(newdata) || is.null(newdata)) {
     without_target_effects(object, training_target(object), kept)
   } else {
     for_new_response <- type %in% c("quantile", "survival", "cdf") || options$interval == "prediction"
-    new_target(object, newdata, na.action,
-      response = if (type == "density") TRUE else if (for_new_response) tells_size(object, newdata) else FALSE,
-      kept = kept)
+    known <- if (type == "density") TRUE else if (for_new_response) tells_size(object, newdata) else FALSE
+    if (for_new_response && isFALSE(known)) say_weight_one(object)
+    new_target(object, newdata, na.action, response = known, kept = kept)
   }
   if (!allow.new.levels) check_known_levels(object$design, target$rows)
   if (!is.null(aggregate)) {
@@ -213,6 +214,14 @@ predict.galvi <- function(object, newdata,
   if (options$se.fit) result$se.fit <- finish(parts$se.fit)
   if (options$covariance) result$covariance <- finish_covariance(parts$covariance, finish)
   if (length(result) == 1L) result$fit else result
+}
+
+# As predict.lm() warns.
+say_weight_one <- function(fit) {
+  if (!weights_divide(fit$family) || is.null(fit$design$weights) || all(fit$model$size == 1)) return(invisible())
+  inform_galvi("weights", sprintf(paste(
+    "The fit has weights and `newdata` has none: new responses have the weight 1. A column for `%s` gives them their own."
+  ), deparse_one(fit$design$weights)))
 }
 
 #' Totals of predictions by group, for the rows of `data` that have one
@@ -242,6 +251,9 @@ check_foreign_type <- function(fit, type) {
       "predict() has no type \"lpmatrix\": rstantools::posterior_linpred(fit, newdata) has joint draws of the linear",
       "predictor, and type = \"link\" with `covariance = TRUE` its covariance matrix."
     ))
+  }
+  if (isTRUE(type %in% c("lp", "linear", "linpred", "linear.predictor"))) {
+    stop_galvi("argument", sprintf("predict() has no type \"%s\": use `type = \"link\"`.", type))
   }
   if (!is.character(type) || length(type) != 1L || !type %in% names(foreign_types)) return(invisible())
   parameter <- intersect(tmb_components[[foreign_types[[type]]]], predictor_names(fit))

@@ -211,6 +211,18 @@ with_others <- function(formula, fit) {
   if (length(others)) as.call(c(quote(list), formula, others)) else formula
 }
 
+# Stops at sigma ~ . - x where sigma has a formula of its own: R would take sigma() for the response.
+check_of_response <- function(formula, fit) {
+  name <- if (inherits(formula, "formula") && length(formula) == 3L) variable_name(formula[[2L]])
+  own <- if (length(name)) fit$design$others[[name]]
+  if (is.null(own)) return(invisible())
+  fit$design$others[[name]]$formula <- stats::update(own$formula, formula)
+  stop_galvi("argument", sprintf(
+    "`formula.` changes the formula of the response, not that of `%s`: call galvi() anew with %s.", name,
+    deparse_one(with_others(fit$formula, fit))
+  ))
+}
+
 #' @rdname galvi-accessors
 #' @export
 update.galvi <- function(object, formula., ..., evaluate = TRUE) {
@@ -230,6 +242,7 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
         "call galvi() anew."
       ), describe(formula.)))
     }
+    check_of_response(formula., object)
     changed <- stats::update(without_dot(object), formula.)
   }
   extras <- match.call(expand.dots = FALSE)$...

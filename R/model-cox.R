@@ -17,6 +17,7 @@ design_of_cox <- function(formulas, data, family, args, na.action) {
     ))
   }
   parts <- cox_parts(formulas[[1L]], data, unlist(lapply(args, all.vars)))
+  say_times_on_both_sides(formulas[[1L]])
   clash <- intersect(cox_names, names(data))
   if (length(clash)) {
     stop_galvi("data", sprintf("`%s` is a name that galvi uses itself: rename the column of `data`.", clash[1L]))
@@ -54,6 +55,19 @@ cox_parts <- function(formula, data, elsewhere = character()) {
   out
 }
 
+# As coxph() warns: a time that says when a row ends also says whether it has its event by then.
+say_times_on_both_sides <- function(formula) {
+  left <- all.vars(formula[[2L]])
+  both <- intersect(left, all.vars(formula[[3L]]))
+  if (!length(both)) return(invisible())
+  used <- Filter(function(x) any(both %in% x), lapply(summands(formula[[3L]]), function(piece) all.vars(piece$expr)))
+  other <- setdiff(unlist(used), left)
+  inform_galvi("times", sprintf(
+    "%s is on both sides of the formula: its value at the end of a row cannot explain when that row ends.%s", quote_names(both),
+    if (length(other)) sprintf(" For an effect of %s that changes in time write tve(%s).", other[1L], other[1L]) else ""
+  ))
+}
+
 # strata(g) -> factor(g); strata(a, b) and strata(a) + strata(b) -> the combinations: a list of one call, or none.
 strata_variable <- function(calls) {
   arguments <- unlist(lapply(calls, function(call) {
@@ -75,14 +89,22 @@ strata_variable <- function(calls) {
   list(as.call(c(quote(interaction), arguments, list(sep = ", ", drop = TRUE))))
 }
 
-check_strata_alone <- function(expr) {
+# other: what strata are multiplied with.
+check_strata_alone <- function(expr, other = quote(x)) {
   if (!is.call(expr)) return(invisible())
   if (any_head(expr) == "strata") {
-    stop_galvi("formula", sprintf(paste(
-      "`%s` can only be added: for effects of x that differ between strata write strata(%s) + x:%s."
-    ), deparse_one(expr), deparse_one(expr[[2L]]), deparse_one(expr[[2L]])))
+    effects <- call(":", other, strata_variable(list(expr))[[1L]])
+    stop_galvi("formula", sprintf(
+      "`%s` can only be added: for effects of %s that differ between strata write %s + %s.",
+      deparse_one(expr), deparse_one(other), deparse_one(expr), deparse_one(effects)
+    ))
   }
-  for (part in as.list(expr)[-1L]) if (!missing(part)) check_strata_alone(part)
+  parts <- as.list(expr)[-1L]
+  crossed <- head_name(expr) %in% c("*", ":") && length(parts) == 2L
+  for (i in seq_along(parts)) {
+    part <- parts[[i]]
+    if (!missing(part)) check_strata_alone(part, if (crossed) parts[[3L - i]] else other)
+  }
 }
 
 # Other packages' terms that are not those of cox(), with what is written instead.

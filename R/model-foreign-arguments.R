@@ -174,10 +174,12 @@ family_of_classes <- function(call, data) {
   if (levels > 2L) quote(cumulative) else if (levels == 2L) quote(binomial)
 }
 
-# A link alone is of binomial() unless the response has more classes.
+# A link alone is of binomial() unless the response has more classes, or is of numbers.
 with_classes <- function(call, new, data) {
   if (!is.null(call[["family"]]) || head_name(new[["family"]]) != "binomial") return(new)
   own <- family_of_classes(new, data)
+  counts <- head_name(first_formula(new)[[2L]]) == "cbind"
+  if (is.null(own) && !counts && isTRUE(new$family[[2L]] %in% c("identity", "log", "inverse"))) own <- quote(gaussian)
   if (!is.null(own)) new$family[[1L]] <- own
   new
 }
@@ -393,6 +395,25 @@ foreign_arguments <- local({
       }
     }
   )
+  # survreg(scale = 1), of which a number is 1 / shape
+  of_times <- function(call, value) {
+    known <- family_in_call(call)
+    is.list(known) && known$family == "weibull" && is.numeric(value)
+  }
+  scale <- list(
+    to = function(call, value) {
+      if (!of_times(call, value)) return(predicted()$to(call, value))
+      if (value == 0) return(call)  # survreg()'s word for one that is learned
+      replace_in(call, "family", if (value == 1) quote(exponential()) else {
+        call("weibull", shape = call("fixed", signif(1 / value, 6L)))
+      })
+    },
+    say = function(call, value) {
+      if (of_times(call, value)) "The scale of survreg() is 1 / shape, and the shape is a parameter of the family." else {
+        predicted()$say(call, value)
+      }
+    }
+  )
   sampler <- drop("Nothing is sampled while galvi fits, so there are no chains, iterations or seeds to set.")
   smoothness <- drop(paste(
     "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
@@ -442,11 +463,12 @@ foreign_arguments <- local({
       contrasts = drop("Set the contrasts of the factor itself: contrasts(d$f) <- contr.sum."),
       robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),
       ties = drop("Times are taken as continuous."),
+      init.theta = drop("The size of negbinomial() is learned; negbinomial(size = fixed(2)) fixes it."),
       ziformula = predicted("zi", quote(zero_inflated())), dispformula = dispersion,
       sigma.formula = predicted("sigma"), sigma.fo = predicted("sigma"), nu.formula = predicted("nu"),
       nu.fo = predicted("nu"), phi.formula = predicted("phi"), zi = predicted("zi", quote(zero_inflated())),
       hu = predicted("hu", quote(hurdle())),
-      sigma = predicted("sigma"), scale = predicted(), shape = predicted("shape"), phi = predicted("phi"),
+      sigma = predicted("sigma"), scale = scale, shape = predicted("shape"), phi = predicted("phi"),
       nominal = list(to = with_nominal, say = paste(
         "Effects that differ between thresholds are cs(x) with family = sratio() or cratio(), as thresholds of",
         "cumulative() could cross."
@@ -541,6 +563,7 @@ foreign_methods <- local({
     stats::setNames(rep(marginal, 9L), c("REML", "ML", "fREML", "GCV.Cp", "GCV", "UBRE", "P-REML", "P-ML", "NCV")),
     stats::setNames(rep(likelihood, 6L), c("glm.fit", "qr", "BFGS", "L-BFGS-B", "Nelder-Mead", "IRLS")),
     stats::setNames(rep(sampling, 5L), c("sampling", "mcmc", "MCMC", "NUTS", "hmc")),
+    stats::setNames(rep("Times are taken as continuous.", 2L), c("breslow", "efron")),
     logistic = "The link is an argument of the family: cumulative(\"logit\") or binomial(\"logit\").",
     probit = "The link is an argument of the family: cumulative(\"probit\") or binomial(\"probit\")."
   )

@@ -338,6 +338,10 @@ check_variables <- function(terms, data, args) {
 
 # Catches weights = "n" and subset = "x > 2", which are text instead of names and expressions.
 check_not_text <- function(expr, arg) {
+  if (head_name(expr) == "~") {
+    right <- deparse_one(expr[[length(expr)]])
+    stop_galvi("argument", sprintf("`%s` is not a formula: write %s = %s, without `~`.", arg, arg, right))
+  }
   if (!is.character(expr)) return(invisible())
   example <- if (arg == "subset") "subset = x > 2" else sprintf("%s = n", arg)
   stop_galvi("argument", sprintf(
@@ -346,20 +350,23 @@ check_not_text <- function(expr, arg) {
   ))
 }
 
+# A model frame, or its terms, with the offsets of predictor k alone.
+with_own_offsets <- function(frame, k) {
+  terms <- if (is.data.frame(frame)) attr(frame, "terms") else frame
+  if (k > 1L) attr(terms, "offset") <- attr(terms, "other_offsets")[[k - 1L]]
+  attr(terms, "other_offsets") <- list()
+  if (!is.data.frame(frame)) return(terms)
+  if (k > 1L) frame[["(offset)"]] <- NULL
+  attr(frame, "terms") <- terms
+  frame
+}
+
 # The sum of all offsets, N x K. An offset of one column is added to every latent value. latents: their names, NULL for
 # one. With predictors of other parameters each has its own offsets, and the argument `offset` belongs to that of the
 # response.
 frame_offset <- function(frame, latents = NULL) {
-  others <- attr(attr(frame, "terms"), "other_offsets")
-  if (length(others)) {
-    attr(attr(frame, "terms"), "other_offsets") <- list()
-    own <- frame
-    own[["(offset)"]] <- NULL
-    return(do.call(cbind, c(list(frame_offset(frame)), lapply(others, function(at) {
-      attr(attr(own, "terms"), "offset") <- at
-      frame_offset(own)
-    }))))
-  }
+  others <- length(attr(attr(frame, "terms"), "other_offsets"))
+  if (others) return(do.call(cbind, lapply(seq_len(1L + others), function(k) frame_offset(with_own_offsets(frame, k)))))
   k <- max(1L, length(latents))
   total <- matrix(0, nrow(frame), k)
   at <- c(attr(attr(frame, "terms"), "offset"), match("(offset)", names(frame), 0L))

@@ -229,6 +229,7 @@ predictor_view <- function(fit, k) {
     state
   })
   view$parameter <- predictor_names(fit)[k]
+  view$number <- k
   if (k > 1L) {
     own <- c("terms", "assign", "contrasts", "specs", "labels")
     view$design[own] <- fit$design$others[[k - 1L]][own]

@@ -121,9 +121,10 @@ check_has_effects <- function(term, specs) {
 #' @param terms,exclude Names of terms as predict(type = "terms") has them, with "(Intercept)"; NULL for all, or for
 #'   none.
 #' @param predictor Which predictor names without a prefix belong to: NULL or 1 for the first.
+#' @param centred For columns of type = "terms", which are centred where there is an intercept: it stays.
 #' @return NULL for all; else as kept_effects(), for fixed effects a value for each column.
 #' @noRd
-kept_terms <- function(fit, terms, exclude, predictor = NULL) {
+kept_terms <- function(fit, terms, exclude, predictor = NULL, centred = FALSE) {
   if (is.null(terms) && is.null(exclude)) return(NULL)
   specs <- predictor_specs(fit$design)
   own <- or_else(predictor, 1L)
@@ -136,11 +137,18 @@ kept_terms <- function(fit, terms, exclude, predictor = NULL) {
     prefixed <- k == 1L | is_fixed_label(specs[[k]])
     Map(function(x, prefixed) if (prefixed) paste0(prefix, x) else x, names, prefixed)
   })
-  terms <- check_term_names(terms, unlist(known), "terms")
-  exclude <- check_term_names(exclude, unlist(known), "exclude")
+  # with `dpar`, x of its predictor may be written sigma_x too
+  bare <- function(x) {
+    if (own == 1L || !is.character(x)) return(x)
+    prefix <- coefficient_prefix(predictor_names(fit)[own])
+    ifelse(startsWith(x, prefix) & !x %in% unlist(known), substring(x, nchar(prefix) + 1L), x)
+  }
+  terms <- check_term_names(bare(terms), unlist(known), "terms")
+  exclude <- check_term_names(bare(exclude), unlist(known), "exclude")
   kept <- Map(function(specs, known) Map(function(spec, names) {
     names <- plain_labels(names)
     keep <- (is.null(terms) | names %in% terms) & !names %in% exclude
+    if (centred && spec$type == fixed_label) keep <- keep | spec$assign == 0L
     if (term_can(spec, "units") && !all(keep)) {
       stop_galvi("argument", sprintf(
         "`%s` cannot be excluded; `re_formula = NA` leaves out the scores of its units.", spec$label

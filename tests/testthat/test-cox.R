@@ -441,10 +441,15 @@ test_that("errors say what is written instead", {
   refuse(Surv(time, status) ~ age + frailty(id), "(1 | id)", "galvi_error_formula")
   refuse(Surv(time, status) ~ age + cluster(id), "(1 | id)", "galvi_error_formula")
   refuse(Surv(time, status) ~ age + tt(age), "tve\\(age\\)", "galvi_error_formula")
-  refuse(Surv(time, status) ~ age * strata(sex), "x:sex|strata\\(sex\\) \\+ x:sex", "galvi_error_formula")
+  refuse(Surv(time, status) ~ age * strata(sex), "strata\\(sex\\) \\+ age:factor\\(sex\\)", "galvi_error_formula")
   refuse(Surv(time, status) ~ strata(sex, na.group = TRUE), "na.group", "galvi_error_formula")
   refuse(Surv(time, status) ~ tve(age), "intervals", "galvi_error_formula", cox(1))
-  refuse(Surv(time, factor(status, 0:1, c("censored", "infection"))) ~ age, "cause-specific", "galvi_error_response")
+  refuse(Surv(time, status) ~ strata(sex > 1):age, "age:factor\\(sex > 1\\)", "galvi_error_formula")
+  for (family in list(cox(3), weibull())) {
+    refuse(Surv(time, factor(status, 0:1, c("censored", "infection"))) ~ age, "status == \"infection\"",
+      "galvi_error_response", family)
+    refuse(Surv(time, factor(status + (time > 50), 0:2)) ~ age, "cause-specific", "galvi_error_response", family)
+  }
   refuse(Surv(time, time + 1, type = "interval2") ~ age, "at risk at its time", "galvi_error_response")
   refuse(time ~ age, "survival object", "galvi_error_response")
   fit <- galvi(Surv(time, status) ~ age, kidney, cox(3), hyper = "fixed")
@@ -464,7 +469,7 @@ test_that("errors say what is written instead", {
   fit <- galvi(Surv(time, status) ~ age, kidney, cox(4))
   expect_error(predict(fit, type = "survival"), "`times`", class = "galvi_error_argument")
   expect_error(predict(fit, type = "survival", times = 1, se.fit = TRUE), "link", class = "galvi_error_argument")
-  expect_error(predict(fit, type = "quantile"), "rmst", class = "galvi_error_argument")
+  expect_error(predict(fit, type = "quantile", probs = 0.5), "median", class = "galvi_error_argument")
   expect_error(predict(fit, interval = "prediction"), "survival", class = "galvi_error_argument")
   expect_error(predict(fit, data.frame(x = 1)), "age", class = "galvi_error_newdata")
   expect_error(simulate(fit), "survival", class = "galvi_error_argument")
@@ -526,4 +531,24 @@ test_that("an event at time zero gets advice that suits the number of event time
   few <- message_of_error(galvi(Surv(time, status) ~ x, d[1:40, ], cox()))
   expect_match(few, "or cox(breaks = \"events\")", fixed = TRUE)
   expect_no_error(galvi(Surv(time, status) ~ x, d[1:40, ], cox(breaks = "events")))
+})
+
+test_that("effects within strata have a coefficient for each, as the advice says", {
+  fit <- galvi(Surv(time, status) ~ strata(sex) + age:factor(sex), survival::kidney, cox(8), prior = flat)
+  theirs <- survival::coxph(Surv(time, status) ~ age * strata(sex), survival::kidney)
+  # intervals instead of event times
+  expect_equal(unname(coef(fit)), unname(cumsum(coef(theirs))), tolerance = 0.2)
+})
+
+test_that("densities are of the same response as those of parametric families", {
+  ours <- galvi(Surv(time, status) ~ age, survival::kidney, cox(5))
+  theirs <- galvi(Surv(time, status) ~ age, survival::kidney, weibull())
+  expect_no_warning(loo::loo_compare(loo(ours), loo(theirs)))
+  expect_error(anova(ours, theirs), "loo_compare", class = "galvi_error_argument")
+})
+
+test_that("a time that explains itself is said", {
+  expect_message(galvi(Surv(time, status) ~ age:log(time), survival::kidney, cox(3)), "tve\\(age\\)", class = "galvi_message_times")
+  expect_message(galvi(Surv(time, status) ~ age + log(time), survival::kidney, cox(3)), "both sides", class = "galvi_message_times")
+  expect_no_message(galvi(Surv(time, status) ~ age, survival::kidney, cox(3)), class = "galvi_message_times")
 })

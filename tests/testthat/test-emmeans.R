@@ -349,3 +349,19 @@ test_that("a walk is at the nearest time of the data where the grid is between t
     expect_close(at(12)$SE, near(12)$se.fit, 1e-8)
   }
 })
+
+test_that("each predictor has its own offsets, by formula and by argument", {
+  skip_if_not_installed("emmeans")
+  at <- list(am = 0:1)
+  rows <- transform(mtcars[rep(1L, 2L), ], am = 0:1)
+  spread <- function(fit) table_of(emmeans::emmeans(fit, ~am, dpar = "sigma", at = at))$emmean
+  wanted <- function(fit) unname(predict(fit, rows, dpar = "sigma", type = "link"))
+  of_mean <- galvi(list(mpg ~ wt + offset(hp / 10), sigma ~ am), mtcars, hyper = "fixed")
+  expect_equal(spread(of_mean), wanted(of_mean), tolerance = tol$solve)
+  by_argument <- galvi(list(mpg ~ wt, sigma ~ am), mtcars, offset = hp / 10, hyper = "fixed")
+  expect_equal(spread(by_argument), wanted(by_argument), tolerance = tol$solve)
+  # the mean of the rows' offsets, as emmeans() has it for glm()
+  of_spread <- galvi(list(mpg ~ wt, sigma ~ am + offset(log(wt))), mtcars, hyper = "fixed")
+  expect_equal(spread(of_spread), wanted(of_spread) - log(rows$wt) + mean(log(mtcars$wt)), tolerance = tol$solve)
+  expect_equal(table_of(emmeans::emmeans(of_spread, ~1))$emmean, mean(predict(of_spread)), tolerance = tol$solve)
+})

@@ -426,3 +426,24 @@ test_that("advice for strata() is silent about a response that is not one", {
   d <- data.frame(y = 1:4, f = gl(2, 2))
   expect_no_warning(try(galvi((y | f) ~ 1 + strata(f), d), silent = TRUE))
 })
+
+test_that("numbers and links are those of the family in use", {
+  lung <- survival::lung
+  Surv <- survival::Surv
+  say <- function(...) message_of_error(galvi(...))
+  expect_match(say(Surv(time, status) ~ age, lung, family = weibull(), scale = 1), "exponential()", fixed = TRUE)
+  expect_match(say(Surv(time, status) ~ age, lung, family = weibull(), scale = 0.5), "weibull(shape = fixed(2))", fixed = TRUE)
+  expect_match(say(mpg ~ wt, mtcars, link = "log"), "gaussian(\"log\")", fixed = TRUE)
+  expect_match(say(am ~ wt, mtcars, link = "log"), "binomial(\"log\")", fixed = TRUE)
+  expect_match(say(mpg ~ wt, mtcars, weights = ~hp), "weights = hp,", fixed = TRUE)
+  expect_match(say(Surv(time, status) ~ age, lung, family = cox(), method = "breslow"), "continuous")
+  expect_match(say(am ~ wt, mtcars, family = binomial(), control = glm.control()), "max_iterations")
+  expect_match(say(carb ~ wt, mtcars, family = negbinomial(), init.theta = 2), "fixed(2)", fixed = TRUE)
+  for (name in c("probit", "polr", "clm", "betareg", "survreg")) {
+    expect_match(say(am ~ wt, mtcars, family = name), "binomial|cumulative|beta_family|weibull")
+  }
+  expect_match(message_of_error(student(df = gamma_prior(2, 0.1))), "nu = \"gamma(2, 0.1)\"", fixed = TRUE)
+  two <- galvi(list(mpg ~ wt, sigma ~ am + hp), mtcars, hyper = "fixed")
+  expect_match(message_of_error(update(two, sigma ~ . - hp)), "list(mpg ~ wt, sigma ~ am)", fixed = TRUE)
+  expect_match(message_of_error(predict(two, type = "lp")), "\"link\"")
+})

@@ -20,6 +20,9 @@ test_that("insight reads formulas, groups and data", {
   expect_identical(insight::find_random(independent, flatten = TRUE), "Subject")
   offset <- galvi(count ~ spray + offset(log(e)), transform(InsectSprays, e = 2), poisson(), hyper = "fixed")
   expect_match(deparse1(insight::find_formula(offset)$conditional), "offset\\(log\\(e\\)\\)")
+  own <- galvi(list(mpg ~ wt, sigma ~ am + offset(log(hp))), mtcars, hyper = "fixed")
+  expect_identical(vapply(insight::find_formula(own), deparse1, ""),
+    c(conditional = "mpg ~ wt", sigma = "~am + offset(log(hp))"))
   expect_identical(insight::n_obs(fits$mixed), 32L)
   expect_identical(insight::find_response(fits$mixed), "mpg")
   expect_true(insight::model_info(fits$binary)$is_binomial)
@@ -276,4 +279,31 @@ test_that("methods of other packages' generics pass over arguments that they do 
   for (i in which(vapply(names(calls), requireNamespace, NA, quietly = TRUE))) {
     expect_equal(calls[[i]](argument_of_another = TRUE), calls[[i]](), label = names(calls)[i])
   }
+})
+
+test_that("zeros are predicted by the family, and errors of numbers are not for classes", {
+  skip_if_not_installed("performance")
+  skip_if_not_installed("insight")
+  fit <- galvi(Days ~ Eth + Sex, MASS::quine, negbinomial())
+  found <- check_zeroinflation.galvi(fit)
+  expect_s3_class(found, "check_zi")
+  theirs <- performance::check_zeroinflation(MASS::glm.nb(Days ~ Eth + Sex, MASS::quine))
+  expect_identical(found$observed.zeros, theirs$observed.zeros)
+  # posterior means instead of modes
+  expect_lte(abs(found$predicted.zeros - theirs$predicted.zeros), 1)
+  expect_equal(found$ratio, found$predicted.zeros / 9)
+  expect_error(check_zeroinflation.galvi(other_fits()$gaussian), "counts", class = "galvi_error_argument")
+  expect_error(performance::performance_mse(other_fits()$classes), "rmse", class = "galvi_error_argument")
+  expect_error(performance::performance_mae(other_fits()$classes), "mae", class = "galvi_error_argument")
+  expect_warning(insight::get_loglikelihood(fit), "loo", class = "galvi_warning_evidence")
+})
+
+test_that("model_parameters() refuses intervals and covariances of other models", {
+  skip_if_not_installed("parameters")
+  fit <- other_fits()$gaussian
+  expect_error(parameters::model_parameters(fit, ci_method = "profile"), "ci_method", class = "galvi_error_argument")
+  expect_error(parameters::model_parameters(fit, vcov = "HC3"), "vcov", class = "galvi_error_argument")
+  expect_no_error(parameters::model_parameters(fit, ci_method = "wald"))
+  times <- galvi(time ~ age, survival::lung, weibull(), hyper = "fixed")
+  expect_identical(attr(parameters::model_parameters(times), "coefficient_name"), "Coefficient")
 })

@@ -147,3 +147,17 @@ test_that("predictions of cox() are hazard ratios, and comparisons those of its 
     estimate = coef(fit)[["sex2"]], std.error = se, conf.low = 0, conf.high = rep(2 * 1.96 * se, 3)
   ))
 })
+
+test_that("`dpar` is the parameter, as in predict()", {
+  skip_if_not_installed("marginaleffects", "0.20")
+  skip_if_not_installed("data.table")
+  fit <- galvi(list(mpg ~ wt, sigma ~ am), mtcars)
+  rows <- data.frame(wt = 3, am = 0:1)
+  set.seed(1)
+  for (type in c("response", "link")) {
+    wanted <- predict(fit, rows, dpar = "sigma", type = type, se.fit = TRUE)
+    found <- get_predict.galvi(fit, rows, type = type, dpar = "sigma")
+    expect_lt(max(abs(found$estimate - wanted$fit) / wanted$se.fit), 4 / sqrt(2000))
+  }
+  expect_error(get_predict.galvi(fit, rows, dpar = "phi"), "`dpar`", class = "galvi_error_argument")
+})

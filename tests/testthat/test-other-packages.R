@@ -99,6 +99,9 @@ test_that("lmtest::coeftest() is that of lm(), and refuses a matrix of coefficie
   numbers <- function(table) unname(unclass(table)[, 1:3])
   expect_equal(numbers(lmtest::coeftest(twin$ours)), numbers(lmtest::coeftest(twin$theirs)), tolerance = tol$solve,
     ignore_attr = TRUE)
+  expect_identical(colnames(lmtest::coeftest(twin$ours))[3L], "z value")
+  expect_equal(unname(lmtest::coefci(twin$ours)), unname(coef(twin$ours) + outer(sqrt(diag(vcov(twin$ours))), c(-1, 1)) * qnorm(0.975)))
+  expect_identical(colnames(lmtest::coeftest(twin$ours, df = 10))[3L], "t value")
   classes <- other_fits()$classes
   expect_error(lmtest::coeftest(classes), "confint", class = "galvi_error_argument")
   expect_error(lmtest::coefci(classes), "confint", class = "galvi_error_argument")

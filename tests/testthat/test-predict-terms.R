@@ -182,3 +182,22 @@ test_that("re.form is re_formula, everywhere, and new levels are allowed unless 
   }
   expect_error(galvi(weight ~ Time, ChickWeight, allow_new_levels = TRUE), "argument of predict", class = "galvi_error")
 })
+
+test_that("chosen columns of type = \"terms\" are those of all, also centred", {
+  fit <- galvi(mpg ~ poly(wt, 2) + factor(cyl) + hp, mtcars, hyper = "fixed")
+  all <- predict(fit, type = "terms", se.fit = TRUE)
+  same <- function(found, names) {
+    expect_equal(found$fit, structure(all$fit[, names, drop = FALSE], constant = attr(all$fit, "constant")),
+      tolerance = tol$solve)
+    expect_equal(found$se.fit, all$se.fit[, names, drop = FALSE], tolerance = tol$solve)
+  }
+  same(predict(fit, type = "terms", terms = "hp", se.fit = TRUE), "hp")
+  same(predict(fit, mtcars[c("wt", "hp")], type = "terms", terms = c("poly(wt, 2)", "hp"), se.fit = TRUE),
+    c("poly(wt, 2)", "hp"))
+  same(predict(fit, type = "terms", exclude = c("(Intercept)", "hp"), se.fit = TRUE), c("poly(wt, 2)", "factor(cyl)"))
+  # with `dpar`, with the prefix of coefficients or without
+  fit <- galvi(list(mpg ~ wt, sigma ~ am + hp), mtcars, hyper = "fixed")
+  for (name in c("am", "sigma_am")) {
+    expect_equal(predict(fit, dpar = "sigma", exclude = name), predict(fit, transform(mtcars, am = 0), dpar = "sigma"))
+  }
+})

@@ -320,3 +320,10 @@ test_that("numbers that name groups may be text or a factor in newdata", {
     expect_error(predict(fit, at(subject = "2")), class = "galvi_error_newdata")
   }
 })
+
+test_that("new responses without weights are said to have the weight 1", {
+  fit <- galvi(mpg ~ wt, mtcars, weights = hp)
+  expect_message(predict(fit, data.frame(wt = 3), interval = "prediction"), "hp", class = "galvi_message_weights")
+  expect_no_message(predict(fit, data.frame(wt = 3, hp = 100), interval = "prediction"))
+  expect_no_message(predict(fit, data.frame(wt = 3), interval = "credible"))
+})
