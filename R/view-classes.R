@@ -74,7 +74,7 @@ class_moments <- function(fit, marginals) {
 #' Where most rows have the latent values of another one, as in designed experiments: the first rows of each kind, and the
 #' kind of each row; else NULL. Averages are costly where thresholds or several latent values are uncertain together.
 #' @noRd
-repeated_rows <- function(marginals) {
+distinct_marginals <- function(marginals) {
   n <- nrow(marginals$mean)
   rare <- function(x) length(unique(x)) > n / 2
   if (rare(marginals$mean[, 1L])) return(NULL)
@@ -99,7 +99,7 @@ classes_of_core <- function(fit, marginals, second) {
     none <- matrix(0, 0L, length(levels), dimnames = list(NULL, levels))
     return(list(mean = none, second = none))
   }
-  if (!is.null(own <- repeated_rows(marginals))) {
+  if (!is.null(own <- distinct_marginals(marginals))) {
     return(lapply(classes_of_core(fit, marginal_rows(marginals, own$first), second), take_rows_of, own$of))
   }
   states <- marginal_states(fit, marginals)

@@ -155,7 +155,7 @@ test_that("with flat priors it is the exact posterior of brms' density", {
 
 test_that("probabilities average over the joint posterior of all thresholds", {
   at <- data.frame(x = c(0, 1.5), z = 0.3, g = c("3", "new"))
-  for (hyper in c("fixed", "optimise")) {
+  for (hyper in c("fixed", "integrate")) {
     fit <- galvi(y ~ z + cs(x) + (1 | g), rows, cratio(), hyper = hyper, control = if (hyper == "fixed") factorised else
       galvi_control())
     view <- stages_view(fit)
