@@ -101,7 +101,11 @@ spread_parameters <- function(fit) {
       }
       effects <- named(spec$columns)
       if (!is.null(structure_parameters(spec, numeric(), ""))) return(structured_parameters(spec, one, effects))
-      pairs <- if (length(spec$hyper$cor)) correlation_pairs(length(effects))
+      # effects of different levels of gr(by = ) are independent
+      size <- length(effects) %/% effect_sets(spec)
+      pairs <- if (length(spec$hyper$cor)) do.call(rbind, lapply(seq_len(effect_sets(spec)), function(set) {
+        correlation_pairs(size) + (set - 1L) * size
+      }))
       c(
         Map(function(effect, at) one("sd", group, effect, at), effects, spec$hyper$sd),
         lapply(seq_len(NROW(pairs)), function(p) {

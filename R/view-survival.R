@@ -15,6 +15,11 @@ predict_hazard <- function(what, fit, target, options) {
       "%s is for given groups: with `re_formula = \"integrate\"` use type = \"survival\".", name
     ))
   }
+  if (length(fit$design$known)) {
+    stop_galvi("argument", sprintf(
+      "%s is not for responses with `%s`: use type = \"survival\".", name, typed_words(fit$design$known)
+    ))
+  }
   marginals <- latent_marginals(fit, target)
   view <- right_censored_view(fit)
   of_time <- switch(what, hazard = hazard_given, cumhaz = cumulative_hazard_given, rmst = restricted_mean_given)

@@ -156,6 +156,15 @@ test_that("groups: standard deviations, correlations and effects of levels", {
   expect_equal(both$Est.Error, unname(p$se.fit), tolerance = 1e-8)
 })
 
+test_that("groups with covariances by level have names for each", {
+  fit <- galvi(Reaction ~ Days + (Days | gr(Subject, by = h)),
+    transform(sleepstudy, h = factor(as.integer(Subject) %% 2)), hyper = "fixed")
+  fit$model$hyper$learned[] <- TRUE
+  names <- unlist(lapply(spread_parameters(fit), `[[`, "names"))
+  expect_true(all(c("cor_Subject__Intercept:h0__Days:h0", "cor_Subject__Intercept:h1__Days:h1") %in% names))
+  expect_identical(sum(startsWith(names, "cor_")), 2L)
+})
+
 test_that("what cannot be read is an error that says what there is", {
   fit <- galvi(mpg ~ wt + qsec, mtcars)
   refused <- function(text, message) {

@@ -394,3 +394,11 @@ test_that("means of truncated responses have limits, and effects are at typical 
   expect_true(all(is.finite(conditional_effects(measured, "x")[[1L]]$estimate__)))
   expect_error(conditional_effects(measured, "x", method = "posterior_predict"), "`error`")
 })
+
+test_that("hazards of truncated responses are refused, survival probabilities are not", {
+  set.seed(3)
+  d <- data.frame(x = runif(20), y = rexp(20))
+  fit <- galvi(y | trunc(lb = 0.01) ~ x, transform(d, y = y + 0.01), Gamma("log"), hyper = "fixed")
+  expect_error(predict(fit, d, type = "cumhaz", times = 1), "survival", class = "galvi_error_argument")
+  expect_true(all(predict(fit, d, type = "survival", times = 1) < 1))
+})
