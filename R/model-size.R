@@ -34,7 +34,9 @@ fit_size <- function(model, method = "auto", control = galvi_control()) {
   own <- vapply(terms, field_bytes, 0)
   fields <- sum(own) + sum(vapply(terms, knot_bytes, 0, n)) +
     sum(vapply(terms, factor_bytes, 0, n, predictor_of(model)$solver))
-  bytes <- base_size + k * (600 * n + fields + column_bytes(columns + sum(points))) + 8 * n * columns * (1 + k)
+  # values of processes at the points are kept where they are few (src/solver/dense_columns.h)
+  kept <- min(8 * n * (columns + sum(points)), 2^26)
+  bytes <- base_size + k * (600 * n + fields + column_bytes(columns + sum(points)) + kept) + 8 * n * columns * (1 + k)
   largest <- terms[[which.max(own)]]
   nodes <- if (fields > 600 * n && !is.null(largest$field)) field_nodes(largest$field) else 0
   if (nodes > n) {
