@@ -251,6 +251,7 @@ mean_curvature <- function(model, mean, variance, threads) {
 
 #' Nodes at which the latent values of a row's classes are independent (src/quadrature/class_nodes.h)
 #' @param mean N x C. between: covariances of each row's latent values, N x C^2.
+#' @param smooth For means of probabilities; those of counts need more nodes.
 #' @return list(mean, variance: nodes x C; weight; row), one row's nodes after the other's.
 #' @noRd
 nodes_of_classes <- function(mean, between, smooth = TRUE) {

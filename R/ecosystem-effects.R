@@ -93,6 +93,7 @@ grid_frame <- function(view, grid) {
 # A grid has the mean of the times, where there need not be a step: of those beside it that of an observation.
 nearest_step <- function(x, times) {
   if (!is_continuous(x)) return(x)
+  if (is.numeric(x) && is.numeric(unclass(times))) class(x) <- oldClass(times)  # emmeans() drops that of dates
   between <- which(as.numeric(x) != round(as.numeric(x)))
   seen <- sort(unique(times))
   x[between] <- seen[vapply(as.numeric(x[between]), function(at) which.min(abs(as.numeric(seen) - at)), 1L)]

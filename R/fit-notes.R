@@ -387,6 +387,8 @@ sds_of_effects <- function(spec, fit) {
 #' @noRd
 resting_on_prior <- function(sd, fit) {
   if (is_imputed(fit) || is.null(fit$states) && !has_points(fit) || !has_fixed(fit)) return(NULL)
+  # coefficients of these points do not spread with the hyperparameters
+  if (uncertainty_method(fit) == "response") return(NULL)
   at_halves <- function(hyper, weight) {
     for (h in sd) {
       prior <- fit$model$hyper$weak[[h]]

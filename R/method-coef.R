@@ -92,9 +92,10 @@ fixef.galvi <- function(object, ...) {
 #' @export
 ranef.galvi <- function(object, condVar = FALSE, ...) {
   refuse_dots(list(...), ranef.galvi, "ranef()")
-  if (check_flag(condVar, "condVar")) return(group_effects(object))
+  condVar <- check_flag(condVar, "condVar")
   effects <- random_effects(object)
   if (!length(effects) && any(vary_by_group(all_specs(object$design)))) stop_no_random(object, "ranef()")
+  if (condVar) return(group_effects(object))
   names(effects) <- effect_names(names(effects), object$design$specs)
   lapply(effects, effects_frame)
 }

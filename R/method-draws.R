@@ -82,18 +82,28 @@ posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_fo
 #' @method predictive_interval galvi
 #' @rawNamespace S3method(rstantools::predictive_interval,galvi)
 predictive_interval.galvi <- function(object, prob = 0.9, ...) {
+  if (has_classes(object) && !has_ordered_classes(object)) {
+    stop_galvi("argument", "predictive_interval() is for numbers and ordered classes: predict(fit) has probabilities.")
+  }
   rstantools::predictive_interval(rstantools::posterior_predict(object, ...), prob = check_level(prob, "prob"))
 }
 
 #' @rdname draws
 #' @method predictive_error galvi
 #' @rawNamespace S3method(rstantools::predictive_error,galvi)
-predictive_error.galvi <- function(object, newdata = NULL, ...) {
+predictive_error.galvi <- function(object, newdata = NULL, re_formula = NULL, ...) {
   if (has_classes(object)) {
     stop_galvi("argument", "predictive_error() is for responses that are numbers: residuals(fit) has those of classes.")
   }
-  target <- draws_target(object, newdata, response = TRUE)
-  rstantools::predictive_error(rstantools::posterior_predict(object, newdata, ...), y = target$y[kept_rows(target)])
+  if (!is.null(object$design$wide) && !is.null(newdata)) {
+    stop_galvi("argument", paste(
+      "predictive_error() of a fit of responses() is that of its observed entries: `newdata` must be NULL."
+    ))
+  }
+  re_formula <- one_re_formula(re_formula, list(...))
+  target <- draws_target(object, newdata, re_formula, response = TRUE)
+  rstantools::predictive_error(rstantools::posterior_predict(object, newdata, ...,
+    re_formula = re_formula), y = target$y[kept_rows(target)])
 }
 
 #' @rdname draws

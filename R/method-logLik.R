@@ -220,7 +220,7 @@ check_comparable <- function(fits) {
     list(unname(fit$model$y), unname(fit$model$size), unname(fit$model$weights), fit$model$censoring, fit$model$known,
       response_levels(fit))
   })
-  of_counts <- vapply(fits, inherits, NA, "galvi_cox")
+  of_counts <- vapply(fits, function(fit) !is.null(fit$design$intervals), NA)
   if (any(of_counts) && !all(of_counts)) {
     stop_galvi("argument", paste(
       "anova() does not compare cox() with other families: its bound is that of counts in intervals. Use",

@@ -17,7 +17,7 @@ design_of_cox <- function(formulas, data, family, args, na.action) {
     ))
   }
   parts <- cox_parts(formulas[[1L]], data, unlist(lapply(args, all.vars)))
-  say_times_on_both_sides(formulas[[1L]])
+  say_times_on_both_sides(formulas[[1L]], data)
   clash <- intersect(cox_names, names(data))
   if (length(clash)) {
     stop_galvi("data", sprintf("`%s` is a name that galvi uses itself: rename the column of `data`.", clash[1L]))
@@ -56,11 +56,14 @@ cox_parts <- function(formula, data, elsewhere = character()) {
 }
 
 # As coxph() warns: a time that says when a row ends also says whether it has its event by then.
-say_times_on_both_sides <- function(formula) {
-  left <- all.vars(formula[[2L]])
-  both <- intersect(left, all.vars(formula[[3L]]))
+say_times_on_both_sides <- function(formula, data) {
+  times <- as.list(formula[[2L]])[-1L]
+  # when a row begins is known by then
+  left <- unique(unlist(lapply(if (length(times) > 2L) times[-1L] else times, looked_up)))
+  left <- intersect(left, names(data))
+  both <- intersect(left, looked_up(formula[[3L]]))
   if (!length(both)) return(invisible())
-  used <- Filter(function(x) any(both %in% x), lapply(summands(formula[[3L]]), function(piece) all.vars(piece$expr)))
+  used <- Filter(function(x) any(both %in% x), lapply(summands(formula[[3L]]), function(piece) looked_up(piece$expr)))
   other <- setdiff(unlist(used), left)
   inform_galvi("times", sprintf(
     "%s is on both sides of the formula: its value at the end of a row cannot explain when that row ends.%s", quote_names(both),

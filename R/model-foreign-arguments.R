@@ -398,7 +398,7 @@ foreign_arguments <- local({
   # survreg(scale = 1), of which a number is 1 / shape
   of_times <- function(call, value) {
     known <- family_in_call(call)
-    is.list(known) && known$family == "weibull" && is.numeric(value)
+    is.list(known) && known$family == "weibull" && is.numeric(value) && isTRUE(value >= 0)
   }
   scale <- list(
     to = function(call, value) {

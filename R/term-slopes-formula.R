@@ -54,7 +54,7 @@ parse_term.slopes_term <- function(spec, call, env) {
   }
   term <- find_term(bar[[2L]])
   if (length(term)) {
-    smooth <- head_name(term) %in% c("s", "t2") && is.symbol(bar[[3L]])
+    smooth <- head_name(term) %in% c("s", "t2") && length(term) > 1L && is.symbol(bar[[3L]])
     refuse(paste0("a term cannot be left of the bar, only variables can.", if (smooth) sprintf(
       " A curve for each group is %s.", deparse_one(as.call(c(quote(s), term[[2L]], bar[[3L]], list(bs = "fs"))))
     )))

@@ -130,7 +130,7 @@ normal_mixture_quantile <- function(mean, sd, weight, p) {
   centre <- rowSums(weight * mean)
   x <- centre + z * sqrt(rowSums(weight * ((mean - centre)^2 + sd^2)))
   for (step in seq_len(4L)) {
-    at <- stats::qnorm(rowSums(weight * stats::pnorm(x, mean, sd)))
+    at <- stats::qnorm(pmin(rowSums(weight * stats::pnorm(x, mean, sd)), 1))
     change <- (at - z) * stats::dnorm(at) / rowSums(weight * stats::dnorm(x, mean, sd))
     x <- x - change
     left <- which(!is.finite(x) | x < lower | x > upper | abs(change) > 1e-6 * (upper - lower))

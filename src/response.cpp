@@ -387,6 +387,7 @@ Rcpp::NumericMatrix mean_curvature(Rcpp::List model, Rcpp::NumericMatrix mean, R
 
 //' Nodes at which the latent values of a row's classes are independent (src/quadrature/class_nodes.h)
 //' @param mean N x C. between: covariances of each row's latent values, N x C^2.
+//' @param smooth For means of probabilities; those of counts need more nodes.
 //' @return list(mean, variance: nodes x C; weight; row), one row's nodes after the other's.
 //' @noRd
 // [[Rcpp::export(rng = false)]]

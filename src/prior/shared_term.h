@@ -12,6 +12,7 @@ class SharedTerm : public Term {
   /// spec.kernels: one that all processes have, or one for each.
   explicit SharedTerm(const TermSpec& spec);
 
+  Index kernels() const override { return static_cast<Index>(kernels_.size()); }
   void update(const ConstVectorRef& hyper) override;
   void check(const TermRows& rows) const override;
   void add_covariance(Context& context, const TermRows& rows, MatrixRef K) const override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -118,6 +119,10 @@ Matrix class_contrasts(Index C) {
 ClassNodes class_nodes(const Vector& mean, const Matrix& V, bool smooth) {
   const Index C = mean.size();
   const double c = static_cast<double>(C);
+  if (!V.allFinite()) {
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    return {mean.transpose(), Matrix::Constant(1, C, unknown), Vector::Ones(1)};
+  }
   const Vector off = V.rowwise().sum() - V.diagonal();
   // the off-diagonals of V + 1s' + s1' add up to zero in each row
   const Vector s = C == 2 ? Vector(Vector::Constant(2, -0.5 * V(0, 1)))
@@ -138,10 +143,11 @@ ClassNodes class_nodes(const Vector& mean, const Matrix& V, bool smooth) {
   };
   const Eigen::SelfAdjointEigenSolver<Matrix> all(whole);
   const Index own = kept_of(all);
-  if (const ProductOfRules known(all.eigenvalues().tail(own), smooth); known.accurate() && known.size() <= most_known) {
+  const ProductOfRules known(all.eigenvalues().tail(own), smooth);
+  if (known.accurate() && known.size() <= most_known) {
     const NormalRule rule = known.make();
-    return {(rule.nodes * along(all, own).transpose()).rowwise() + mean.transpose(), Matrix::Zero(rule.weight.size(), C),
-            rule.weight};
+    return {(rule.nodes * along(all, own).transpose()).rowwise() + mean.transpose(),
+            Matrix::Zero(rule.weight.size(), C), rule.weight};
   }
   // Independent parts may not take more than there is: the largest t for which whole - t B'DB is a covariance
   // is the smallest eigenvalue of whole x = t B'DB x.

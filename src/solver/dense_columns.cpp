@@ -13,8 +13,8 @@ namespace {
 // threads.
 constexpr Index max_groups = 8;
 
-// Columns of at most this many numbers (64 MiB) are computed once for given hyperparameters: the values of a process
-// at inducing points cost as much as what is computed from them.
+// Columns of at most this many numbers (64 MiB for each latent value) are computed once for given hyperparameters: the
+// values of a process at inducing points cost as much as what is computed from them.
 constexpr double most_kept = 8388608;
 
 }  // namespace

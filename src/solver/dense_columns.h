@@ -1,5 +1,5 @@
 // The whitened columns of all terms side by side, W~ (N x q). All that is computed from them is a sum over rows,
-// taken chunk by chunk, so that they need not be stored: many of them are computed again in every pass.
+// taken chunk by chunk, so that they need not be stored: unless they are few they are computed again in every pass.
 #pragma once
 
 #include <algorithm>
@@ -37,10 +37,10 @@ class DenseColumns {
   using ChunkBody = std::function<void(Index group, Index begin, const ConstMatrixRef& chunk)>;
   Index groups() const;
   void for_chunks(double flops, const ChunkBody& body) const;
-  /// The same for the X of fill_fixed().
-  void for_fixed_chunks(double flops, const ChunkBody& body) const;
   /// The same; after each call of body, `merge` runs on the calling thread for all chunks in order.
   void for_chunks_in_order(double flops, const ChunkBody& body, const ChunkBody& merge) const;
+  /// As for_chunks(), for the X of fill_fixed().
+  void for_fixed_chunks(double flops, const ChunkBody& body) const;
 
  private:
   Index chunk_rows() const;

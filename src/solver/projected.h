@@ -84,7 +84,7 @@ class ProjectedSolver final : public Solver, public GlobalForm {
   Vector quadratic_forms(const Matrix& M) const;  // diag(W~ M W~')
   /// Before the threads of a loop that sets variances_: what they read is made, and there is room for what they write.
   void prepare_variances() const;
-  /// variances_ of the rows of a chunk; overwrites the chunk.
+  /// variances_ of the rows of a chunk.
   void set_variances(Index begin, const ConstMatrixRef& chunk) const;
 
   DenseColumns columns_;

@@ -348,6 +348,10 @@ test_that("a walk is at the nearest time of the data where the grid is between t
     expect_equal(at(11.6), at(13))
     expect_close(at(12)$SE, near(12)$se.fit, 1e-8)
   }
+  days <- transform(d, t = as.Date("2020-01-01") + t)
+  fit <- galvi(y ~ x + rw1(t), days, hyper = "fixed")
+  near <- predict(fit, data.frame(x = c("1", "2"), t = as.Date("2020-01-01") + 8))
+  expect_close(table_of(emmeans::emmeans(fit, ~x))$emmean, near, 1e-8)
 })
 
 test_that("each predictor has its own offsets, by formula and by argument", {

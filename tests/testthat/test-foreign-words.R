@@ -439,9 +439,11 @@ test_that("numbers and links are those of the family in use", {
   expect_match(say(Surv(time, status) ~ age, lung, family = cox(), method = "breslow"), "continuous")
   expect_match(say(am ~ wt, mtcars, family = binomial(), control = glm.control()), "max_iterations")
   expect_match(say(carb ~ wt, mtcars, family = negbinomial(), init.theta = 2), "fixed(2)", fixed = TRUE)
-  for (name in c("probit", "polr", "clm", "betareg", "survreg")) {
-    expect_match(say(am ~ wt, mtcars, family = name), "binomial|cumulative|beta_family|weibull")
-  }
+  words <- c(
+    probit = "use binomial() with it", polr = "use cumulative(), with", clm = "use cumulative(), with",
+    betareg = "use beta_family()", survreg = "use weibull(), exponential()"
+  )
+  for (name in names(words)) expect_match(say(am ~ wt, mtcars, family = name), words[[name]], fixed = TRUE)
   expect_match(message_of_error(student(df = gamma_prior(2, 0.1))), "nu = \"gamma(2, 0.1)\"", fixed = TRUE)
   two <- galvi(list(mpg ~ wt, sigma ~ am + hp), mtcars, hyper = "fixed")
   expect_match(message_of_error(update(two, sigma ~ . - hp)), "list(mpg ~ wt, sigma ~ am)", fixed = TRUE)
