@@ -44,7 +44,14 @@ side_constrained <- function(smooths, fixed, n, context) {
   if (length(smooths) < 2L) return(smooths)
   parametric <- cbind(if (!context$intercept) rep(1, n), fixed$rows$W)
   if (is.null(parametric)) parametric <- matrix(0, n, 0L)
-  suppressWarnings(mgcv::gam.side(smooths, unname(parametric), tol = sqrt(.Machine$double.eps)))
+  # it knows no t2() beside other smooths of the same variables
+  tryCatch(
+    suppressWarnings(mgcv::gam.side(smooths, unname(parametric), tol = sqrt(.Machine$double.eps))),
+    error = function(e) stop_galvi("formula", sprintf(
+      "%s: mgcv::gam.side() cannot tell these smooths apart. Leave one of them out, or use te() and ti() in place of t2().",
+      quote_names(vapply(smooths, `[[`, "", "label"))
+    ))
+  )
 }
 
 check_has_columns <- function(smooth, label) {

@@ -474,3 +474,8 @@ test_that("gp() takes them", {
   expect_error(galvi(y ~ gp(sphere(lat, lon)), data = d), "Longitude comes first", class = "galvi_error_data")
   expect_named(panel_data(fit)[[1L]], c("lon", "lat", "fit", "lwr", "upr", "far"), ignore.order = TRUE)
 })
+
+test_that("smooths that mgcv cannot tell apart are an error that says what to write", {
+  d <- data.frame(x = (1:40) / 7, z = cos(1:40), y = sin(1:40))
+  expect_error(galvi(y ~ t2(x, z, k = 4) + s(x, z, k = 4), d), "te\\(\\) and ti\\(\\)", class = "galvi_error_formula")
+})
