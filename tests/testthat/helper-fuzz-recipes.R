@@ -225,7 +225,7 @@ recipe_custom_family <- function(plain) {
 # A source that is sound, changes, ends early or fails, at the pass and the block that the seed says.
 source_code <- function() {
   what <- pick(c("NULL", "stop(\"the line is dead\")", "chunk <- chunk[-1, , drop = FALSE]",
-    "chunk$x1 <- rev(chunk$x1)", "chunk <- NULL", "chunk$y <- chunk$y * NA", "chunk$x1 <- NULL",
+    "chunk$x1 <- rev(chunk$x1)", "chunk <- NULL", "chunk$y[] <- NA", "chunk$x1 <- NULL",
     "chunk$f <- factor(\"new\")", "chunk <- as.list(chunk)", "chunk <- \"text\"", "chunk <- rbind(chunk, chunk)",
     "chunk$x1 <- as.character(chunk$x1)", "warning(\"unsteady\")"),
     prob = c(8, rep(1, 12)))
