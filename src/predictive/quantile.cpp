@@ -85,7 +85,7 @@ class QuantileSearch {
     for (const int side = side_; inside && side_ == side; stride *= 2.0) {
       const double y = at(t += side > 0 ? -stride : stride);
       // a short stride may not leave a whole number
-      inside = take(y) || (discrete_ && y == (side > 0 ? high_ : low_) && y > support_.low);
+      inside = take(y) || (discrete_ && (side < 0 ? y == low_ : y == high_ && y > support_.low));
     }
     side_ = 0;
     if (high_ == most && excess(high_) < 0.0) return support_.high;
