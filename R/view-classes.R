@@ -76,16 +76,13 @@ class_moments <- function(fit, marginals) {
 #' @noRd
 distinct_marginals <- function(marginals) {
   n <- nrow(marginals$mean)
-  rare <- function(x) length(unique(x)) > n / 2
-  if (rare(marginals$mean[, 1L])) return(NULL)
+  if (length(unique(marginals$mean[, 1L])) > n / 2) return(NULL)
   points <- marginals$points
   if (length(unlist(points$new)) || length(points$averaged)) return(NULL)
-  key <- do.call(cbind, c(
-    list(marginals$mean, marginals$variance, points$offset), points$W,
-    lapply(c(list(marginals), marginals$states), function(x) if (!is.null(x$between)) matrix(x$between, n))
-  ))
-  if (!is.null(marginals$states)) key <- cbind(key, do.call(cbind, lapply(marginals$states, function(x) {
-    cbind(x$mean, x$variance, rep_len(x$weight, n))
+  key <- do.call(cbind, c(list(points$offset), points$W, lapply(c(list(marginals), marginals$states), function(x) {
+    cbind(
+      x$mean, x$variance, if (!is.null(x$between)) matrix(x$between, n), if (!is.null(x$weight)) rep_len(x$weight, n)
+    )
   })))
   key <- do.call(paste, lapply(seq_len(ncol(key)), function(j) match(key[, j], unique(key[, j]))))
   first <- which(!duplicated(key))
