@@ -83,10 +83,16 @@ EvidenceAboveBound::EvidenceAboveBound(LatentGaussianModel& model, const Posteri
   if (N > most_summed) choose(model, q);
   constexpr Index in_cache = 65536, least = 8, most = 100;
   const auto number = static_cast<Index>(rows_.size()), width = std::clamp(in_cache / N, least, most);
-  for (Index begin = 0; begin < number; begin += width) {
-    const auto first = rows_.begin() + begin;
-    blocks_.push_back({begin, model.likelihood().prepare(
-                                  model.data().at({first, first + std::min(width, number - begin)}))});
+  const Index blocks = (number + width - 1) / width;
+  for (Index first = 0; first < blocks; ++first) {
+    // rows of all sizes in each, as a few blocks may be all that are visited
+    std::vector<Index> at, own;
+    for (Index i = first; i < number; i += blocks) {
+      at.push_back(i);
+      own.push_back(rows_[i]);
+    }
+    PreparedRows rows = model.likelihood().prepare(model.data().at(own));
+    blocks_.push_back({std::move(at), std::move(rows)});
   }
 }
 
@@ -116,13 +122,16 @@ void EvidenceAboveBound::choose(LatentGaussianModel& model, const Posterior& q) 
 double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterior& q) const {
   constexpr double most_part = 2;
   constexpr double most_term = 1e6;  // of terms that are below one where the series holds: q reaches beyond the points
+  constexpr double enough = 0.003;   // nats
+  const auto all = static_cast<double>(rows_.size());
+  const bool sampled = rows_.size() < static_cast<std::size_t>(model.rows());
   if (rows_.empty()) return 0;
   const Vector third = third_derivatives(model, q);
   model.restore(q);
-  double sum = 0;
+  double sum = 0, squares = 0, visited = 0;
   for (const Block& block : blocks_) {
-    const auto first = rows_.begin() + block.begin;
-    const std::vector<Index> own(first, first + block.rows.size());
+    std::vector<Index> own;
+    for (const Index i : block.at) own.push_back(rows_[i]);
     model.context().monitor.poll();
     const Matrix V = model.solver(0).covariance(own);
     const Vector mean = q->mean(own, 0), variance = V(own, Eigen::all).diagonal();
@@ -136,7 +145,15 @@ double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterio
       const double gap = rests.gap(column, like_it);
       if (!std::isfinite(gap)) continue;  // q is too wide for the points
       const double part = gap / (like_it * like_it * alone);
-      sum += stands_for_[block.begin + column] * c * std::clamp(part, 0.0, most_part);
+      const double share = stands_for_[block.at[i]] * c * std::clamp(part, 0.0, most_part);
+      sum += share;
+      squares += share * share;
+    }
+    visited += static_cast<double>(own.size());
+    // the sum of all, if its terms are like those so far
+    if (sampled && squares > 0 && all * std::sqrt(squares) / visited <= enough) {
+      sum *= all / visited;
+      break;
     }
   }
   return std::isfinite(sum) ? sum : 0;

@@ -21,7 +21,8 @@ class EvidenceAboveBound {
  public:
   /// Nothing is known.
   EvidenceAboveBound() = default;
-  /// The rows m that are summed over: all, or some, chosen by what they have at q, which stand for the others.
+  /// The rows m that are summed over: all, or some, chosen by what they have at q, which stand for the others. Of these
+  /// only so many are visited as the sum is known by: in large data it is often next to nothing.
   EvidenceAboveBound(LatentGaussianModel& model, const Posterior& q);
   /// At any hyperparameters of the model, with q there. Zero where nothing is known: with several latent values, bounds of
   /// expectations, more than 20,000 rows.
@@ -32,7 +33,7 @@ class EvidenceAboveBound {
 
   /// Rows whose covariances are computed at a time.
   struct Block {
-    Index begin;  // in rows_
+    std::vector<Index> at;  // in rows_
     PreparedRows rows;
   };
 
