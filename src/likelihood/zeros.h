@@ -161,10 +161,11 @@ class ZeroInflated final : public WithZeros {
     constexpr double cone = 0.45, of_cone = 1.5, steep = 0.95;
     double x[points + 1], width[points + 1];
     const double ratio = std::pow(bend.high / bend.low, 1.0 / (points - 1));
-    double L = bend.low;
+    double L = bend.low, start = -infinity;
     for (int k = 0; k < points; ++k, L *= ratio) {
       double out[5];
-      x[k] = eta_where(zero, L, out);
+      x[k] = eta_where(zero, L, start, out);
+      start = x[k] + std::log(ratio);
       width[k] = bend.angle(L) * std::max(1.0, out[0] / out[1]);
     }
     const Smoothness own = base().smoothness(zero);
@@ -189,14 +190,15 @@ class ZeroInflated final : public WithZeros {
     return out;
   }
 
-  // The eta_1 at which L has that value, with L and its derivatives there, by Newton's method. log L is concave
-  // with slopes below 1, so that steps approach from the left and never overshoot.
-  double eta_where(const Datum& zero, double L, double out[5]) const {
-    double eta = std::log(L / zero.size);
+  // The eta_1 at which L has about that value, with L and its derivatives there, by Newton's method. log L is concave
+  // with slopes below 1, so that steps approach from the left and never overshoot.   start: not above that eta_1
+  double eta_where(const Datum& zero, double L, double start, double out[5]) const {
+    constexpr double near = 0.02;
+    double eta = std::max(start, std::log(L / zero.size));
     for (int i = 0; i < 20; ++i) {
       shift(zero, eta, out);
       const double step = out[0] / out[1] * std::log(L / out[0]);
-      if (!(step > 1e-3)) break;
+      if (!(step > near)) break;
       eta += step;
     }
     return eta;
