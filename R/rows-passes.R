@@ -61,7 +61,7 @@ source_passes <- function(stream, design, chunk_rows) {
 
 stop_other_rows <- function(stream) {
   stop_galvi("data", sprintf(paste(
-    "The rows of %s differ from those of the first pass: every pass must give the same rows in the same order.",
+    "The rows of `data` (%s) differ from those of the first pass: every pass must give the same rows in the same order.",
     "For a query, add ORDER BY."
   ), stream$source$label))
 }

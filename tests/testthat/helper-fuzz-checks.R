@@ -75,7 +75,7 @@ new_rows_of <- function(model) {
 
 # Evaluates; ends the check at an error, or at a warning that is not galvi's. Once there is a fit, an error about an
 # argument is a refusal, as is one about data without a fold's rows or new to them, about rows that a fit does not keep,
-# or about numbers of a fit that warned; functions of the user may fail at any time. Any other error should have come
+# about priors with which it takes no more of them, or about numbers of a fit that warned; functions of the user may fail at any time. Any other error should have come
 # before the fit.
 observe <- function(case, where, expr) {
   case$at(where)
@@ -85,6 +85,7 @@ observe <- function(case, where, expr) {
       refused <- inherits(e, c(
         "galvi_error_argument", "galvi_error_method", "galvi_error_family", "galvi_error_callback",
         if (where == "kfold") c("galvi_error_data", "galvi_error_newdata"),
+        if (where == "added") "galvi_error_prior",
         # cuts the rows of newdata at places of their own, as in lm()
         if (has_word(case, "cut")) "galvi_error_newdata",
         if (lacks_rows(case$fit)) "galvi_error_data",
