@@ -75,8 +75,8 @@ new_rows_of <- function(model) {
 
 # Evaluates; ends the check at an error, or at a warning that is not galvi's. Once there is a fit, an error about an
 # argument is a refusal, as is one about data without a fold's rows or new to them, about rows that a fit does not keep,
-# about priors with which it takes no more of them, or about numbers of a fit that warned; functions of the user may fail at any time. Any other error should have come
-# before the fit.
+# about priors with which it takes no more of them, or about numbers of a fit that warned; functions of the user may fail
+# at any time. Any other error should have come before the fit.
 observe <- function(case, where, expr) {
   case$at(where)
   withCallingHandlers(
