@@ -44,18 +44,33 @@ Vector steps_from(const Matrix& u, const Matrix& at) {
   return (u.rowwise() - Eigen::RowVectorXd(at)).cwiseAbs().rowwise().maxCoeff();
 }
 
-/// From cubes around the points of a grid, by their weights. A grid ends where it takes the density to be
-/// negligible, or where there is none. Beyond, the interpolant of a density with a plateau or a ridge may rise
-/// again, by e^20 and more, and the few points of a normal that lie there would have all the weight. So nothing
-/// is proposed beyond the cubes, and in them the log density is above that of the normal with the lengths of the
-/// sides by little more than it is at the points around.
+// Of a cube around a point of a grid: one would be half way to the next point, and cut tails short.
+constexpr double half_cube = 1.25;
+
+/// The log density within such cubes. A grid ends where it takes the density to be negligible, or where there is none. The
+/// interpolant of a density with a plateau or a ridge may rise again, by e^20 and more, so it is above that of the normal
+/// with the lengths of the sides by little more than it is at the points around.   u: S x m, in units of the sides; S
+Vector log_density_on_grid(const HyperPosterior& posterior, const Matrix& u) {
+  constexpr double around = 2;  // as far as the next point along an axis
+  constexpr double more = 0.5;  // by which it is still growing in tails that are heavier than the normal's
+  const Matrix known = posterior.known_z.cwiseQuotient(posterior.sides(posterior.known_z));
+  const Vector above_normal = 0.5 * known.rowwise().squaredNorm() - posterior.known_fall;
+  Vector most = Vector::Constant(u.rows(), -infinity);
+  for (Index i = 0; i < known.rows(); ++i) {
+    const Vector steps = steps_from(u, known.row(i));
+    for (Index s = 0; s < u.rows(); ++s)
+      if (steps[s] <= around) most[s] = std::max(most[s], above_normal[i]);
+  }
+  most.array() += more;
+  const Vector normal = -0.5 * u.rowwise().squaredNorm();
+  return log_density(posterior, posterior.stretch(u)).cwiseMin(normal + most);
+}
+
+/// From those cubes, by the weights of their points: of those from a normal the few beyond would have all the weight.
 Proposed from_grid(const HyperPosterior& posterior, const Matrix& U) {
-  constexpr double half = 1.25;  // of a cube: one would be half way to the next point, and cut tails short
-  constexpr double around = 2;   // as far as the next point along an axis
-  constexpr double more = 0.5;   // by which it is still growing in tails that are heavier than the normal's
   const Index S = U.rows(), m = U.cols(), points = posterior.z.rows();
   const Vector share = posterior.weight / posterior.weight.sum();
-  Proposed out{half * (2 * U.array() - 1).matrix(), Vector()};
+  Proposed out{half_cube * (2 * U.array() - 1).matrix(), Vector()};
   double up_to = share[0];
   for (Index s = 0, i = 0; s < S; ++s) {
     // as many in a row to each point as it weighs
@@ -65,19 +80,19 @@ Proposed from_grid(const HyperPosterior& posterior, const Matrix& U) {
   }
   Vector proposal = Vector::Zero(S);
   for (Index i = 0; i < points; ++i)
-    proposal.array() += share[i] * (steps_from(out.u, posterior.z.row(i)).array() <= half).cast<double>();
-  const Matrix known = posterior.known_z.cwiseQuotient(posterior.sides(posterior.known_z));
-  const Vector above_normal = 0.5 * known.rowwise().squaredNorm() - posterior.known_fall;
-  Vector most = Vector::Constant(S, -infinity);
-  for (Index i = 0; i < known.rows(); ++i) {
-    const Vector steps = steps_from(out.u, known.row(i));
-    for (Index s = 0; s < S; ++s)
-      if (steps[s] <= around) most[s] = std::max(most[s], above_normal[i]);
-  }
-  most.array() += more;
-  const Vector normal = -0.5 * out.u.rowwise().squaredNorm();
-  out.log_weight = log_density(posterior, posterior.stretch(out.u)).cwiseMin(normal + most);
-  out.log_weight.array() += static_cast<double>(m) * std::log(2 * half) - proposal.array().log();
+    proposal.array() +=
+        share[i] * (steps_from(out.u, posterior.z.row(i)).array() <= half_cube).cast<double>();
+  out.log_weight = log_density_on_grid(posterior, out.u);
+  out.log_weight.array() += static_cast<double>(m) * std::log(2 * half_cube) - proposal.array().log();
+  return out;
+}
+
+/// Evenly from the first of those cubes to the last.   U: S x 1
+Proposed along_line(const HyperPosterior& posterior, const Vector& U) {
+  const double low = posterior.z.minCoeff() - half_cube, length = posterior.z.maxCoeff() + half_cube - low;
+  Proposed out{(low + length * U.array()).matrix(), Vector()};
+  out.log_weight = log_density_on_grid(posterior, out.u);
+  out.log_weight.array() += std::log(length);
   return out;
 }
 
@@ -168,7 +183,9 @@ HyperPoints hyper_points(const HyperPosterior& posterior, const Matrix& U) {
   HyperPoints out;
   Vector log_weight = Vector::Zero(S);
   if (interpolated) {
-    const Proposed proposed = on_grid(posterior) ? from_grid(posterior, U) : from_normal(posterior, normal());
+    const Proposed proposed = !on_grid(posterior)     ? from_normal(posterior, normal())
+                              : posterior.size() == 1 ? along_line(posterior, U.col(0))
+                                                      : from_grid(posterior, U);
     const Matrix sides = posterior.sides(proposed.u);
     out.z = proposed.u.cwiseProduct(sides);
     log_weight = proposed.log_weight + Vector(sides.array().log().rowwise().sum());
@@ -189,9 +206,8 @@ HyperPoints hyper_points(const HyperPosterior& posterior, const Matrix& U) {
 
 HyperPoints hyper_points(const HyperPosterior& posterior) {
   // a line needs fewer, and the middles of equal parts are better there
-  constexpr Index of_one = 2048, of_several = 8192;
-  if (posterior.size() > 1 || on_grid(posterior))
-    return hyper_points(posterior, even_points(of_several, posterior.size()));
+  constexpr Index of_one = 1024, of_several = 8192;
+  if (posterior.size() > 1) return hyper_points(posterior, even_points(of_several, posterior.size()));
   return hyper_points(posterior, Vector::LinSpaced(of_one, 0.5 / of_one, 1 - 0.5 / of_one));
 }
 

@@ -46,7 +46,7 @@ std::optional<HyperPosterior> normal_posterior(const Curvature& curvature, const
 /// of the axes
 Vector log_density(const HyperPosterior& posterior, const Matrix& z);
 
-/// Weighted points of the posterior from uniform numbers, of which a grid's are around its points.
+/// Weighted points of the posterior from uniform numbers, of which a grid's are around its points, or even along its line.
 struct HyperPoints {
   Matrix x;       // S x learned
   Matrix z;       // S x m
