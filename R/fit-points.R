@@ -351,10 +351,13 @@ fixed_at_points <- function(fit) {
   t <- match(fixed_label, vapply(prior_terms(fit$model), `[[`, "", "label"))
   if (is.na(t)) return(matrix(0, length(fit$points$weight), 0L))
   counts <- coefficient_counts(fit$model, 1L)
-  u <- fit$points$coefficients[[1L]][, sum(counts[seq_len(t - 1L)]) + seq_len(counts[t]), drop = FALSE]
+  own <- sum(counts[seq_len(t - 1L)]) + seq_len(counts[t])
   spec <- fixed_spec(fit$design$specs)
-  beta <- if (is.null(spec$coding)) u else tcrossprod(u, spec$coding$A)
-  beta[, shown_columns(spec), drop = FALSE]
+  do.call(cbind, lapply(fit$points$coefficients, function(all) {
+    u <- all[, own, drop = FALSE]
+    beta <- if (is.null(spec$coding)) u else tcrossprod(u, spec$coding$A)
+    beta[, shown_columns(spec), drop = FALSE]
+  }))
 }
 
 #' All hyperparameters as users see them: points x H

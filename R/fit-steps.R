@@ -201,9 +201,10 @@ infer_once <- function(model, method, start, verbose) {
 
 #' How are coefficients and hyperparameters uncertain together (src/fit/fit.h)? In models of fixed effects and groups any
 #' way, and so where smooths belong to one of several predictors that depend on each other, or to ordered classes, whose
-#' effects grow with the distances of their thresholds. With smooths, processes or fields beside groups, whose variance may
-#' be known badly, and with processes or fields of ordered classes, by states. Not by themselves, nor with factors, nor for
-#' classes with linear predictors, whose coefficients have a joint posterior of their own.
+#' effects grow with the distances of their thresholds. Classes that compete do so where they have groups: of columns alone
+#' the coefficients have a joint posterior of their own (src/fit/couple.h). With smooths, processes or fields beside groups,
+#' whose variance may be known badly, and with processes or fields of ordered classes, by states. Not by themselves, nor
+#' with factors.
 #' @noRd
 joint_uncertainty <- function(design, core) {
   of_groups <- function(spec) {
@@ -215,9 +216,11 @@ joint_uncertainty <- function(design, core) {
   units <- which_can(specs, "units")
   # weights of points that residuals tie to the responses are not to be trusted
   exact <- is.null(design$wide) || design$wide$parts$kind == "rescor" && !is_mixed(design$family)
-  if (!exact || any(units) || !length(design$others) && length(design$response$latents) > 1L) return("factorised")
+  if (!exact || any(units)) return("factorised")
+  several <- !length(design$others) && length(design$response$latents) > 1L
   dependent <- length(design$others) > 0L && !facts_of_family(design$family, core)$separable
   columns <- all(fixed | groups | which_can(specs, "columns"))
+  if (several) return(if (columns && any(groups)) "coupled" else "factorised")
   ordered <- length(learned_thresholds(list(model = core))) > 0L
   if (columns && ordered) return("ordered")
   if (all(fixed | groups)) return("auto")

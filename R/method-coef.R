@@ -296,6 +296,12 @@ coefficient_limits <- function(fit, level) {
   matrix(unlist(limits), ncol = 2L)
 }
 
+# Of a coefficient of each column and, where there are several, latent value: columns x latents.
+names_over_latents <- function(mean) {
+  if (ncol(mean) == 1L) return(rownames(mean))
+  paste(rep(colnames(mean), each = nrow(mean)), rep(rownames(mean), ncol(mean)), sep = ":")
+}
+
 #' @rdname coef.galvi
 #' @export
 vcov.galvi <- function(object, complete = TRUE, full = FALSE, ...) {
@@ -304,7 +310,9 @@ vcov.galvi <- function(object, complete = TRUE, full = FALSE, ...) {
   if (check_flag(full, "full")) return(full_covariance(object))
   if (has_points(object)) {
     V <- weighted_moments(fixed_at_points(object), object$points$weight)$covariance
-    names <- names(coef.galvi(object))
+    names <- if (n_predictors(object) > 1L) names(coef.galvi(object)) else {
+      names_over_latents(fixed_coefficients(object)$mean)
+    }
     return(structure(V, dimnames = list(names, names)))
   }
   if (!is.null(object$states)) {
@@ -317,7 +325,7 @@ vcov.galvi <- function(object, complete = TRUE, full = FALSE, ...) {
   if (ncol(coefficients$mean) == 1L) return(coefficients$covariance[[1L]])
   q <- nrow(coefficients$mean)
   k <- ncol(coefficients$mean)
-  names <- paste(rep(colnames(coefficients$mean), each = q), rep(rownames(coefficients$mean), k), sep = ":")
+  names <- names_over_latents(coefficients$mean)
   V <- matrix(0, q * k, q * k, dimnames = list(names, names))
   if (is_coupled(object)) {
     V[] <- decoded_jointly(object$posterior$coupled[fixed_positions(object), fixed_positions(object)], object)

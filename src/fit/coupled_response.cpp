@@ -437,14 +437,13 @@ CoupledResponse coupled_response(const Unknowns& unknowns, const Posterior& q, c
   const Cost cost = context.cost;  // what a fit costs is what the search does
   const std::optional<CoefficientGaussian> step = unknowns.one_step(q);
   CoupledResponse out;
-  if (step && unknowns.size() > most_coefficients) {
-    out.gaussian = *step;
-  } else if (unknowns.size() > 0 && unknowns.latents() <= most_latents) {
+  const bool few = unknowns.size() <= most_coefficients && unknowns.latents() <= most_latents;
+  if (few && unknowns.size() > 0)
     out = respond(unknowns, q, step, control);
-  } else {
-    if (step) out.gaussian = *step;
-    if (unknowns.size() > 0) out.refused = "the response has more than three latent values";
-  }
+  else if (step)
+    out.gaussian = *step;
+  else if (unknowns.size() > 0)
+    out.refused = no_curvature;
   context.cost = cost;
   return out;
 }

@@ -1,6 +1,6 @@
 // Honest covariances where weighted points (fit/weighted_points.h) are too many or not to be believed: the best
 // Gaussian in which all coefficients depend on each other, and linear response at it. By log densities alone, so that
-// every likelihood has it; not for classes, whose priors are shared (fit/couple.h).
+// every likelihood has it. Classes with columns alone have more of their own (fit/couple.h).
 #pragma once
 
 #include <limits>
@@ -30,8 +30,8 @@ struct CoupledControl {
   double flops = 3e10;        // most of linear response
 };
 
-/// At the model's hyperparameters; q: the posterior that factorises over its latent values, of which there are at
-/// most three. The best Gaussian is found where nodes, rows and steps are few enough; elsewhere the one step from q
+/// At the model's hyperparameters; q: the posterior that factorises over its latent values. The best Gaussian is found
+/// where nodes, rows and steps are few enough and there are at most three latent values; elsewhere the one step from q
 /// takes its place, which is as good where rows are many.
 CoupledResponse coupled_response(const Unknowns& unknowns, const Posterior& q, const CoupledControl& control = {});
 
