@@ -240,19 +240,20 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   return out;
 }
 
+constexpr double near_limit = 0.31;  // of the range on the unconstrained scale
+
 /// A search ends where the objective is flat to its tolerance. On the way to a variance of zero or a correlation of
 /// one, which are infinitely far away, that is everywhere beyond some point: the end of the range is tried, and taken
 /// where it is as good. What follows is a search of the others from there.
 /// -> whether anything was moved
 bool settle_at_limits(Profile& profile, HyperTable& table, const HyperControl& control) {
-  constexpr double near = 0.31;  // of the range on the unconstrained scale
   constexpr double felt = 1e-3;  // nats: a correlation that matters less is not known at all
   const Vector lower = table.lower(), upper = table.upper();
   Vector x = table.unconstrained(), gradient(x.size());
   const auto objective = [&](const Vector& at) { return -profile(at, gradient); };
   std::vector<Index> candidates;
   for (Index i = 0; i < x.size(); ++i) {
-    const double reach = near * (upper[i] - lower[i]);
+    const double reach = near_limit * (upper[i] - lower[i]);
     const bool low = x[i] - lower[i] < reach, high = upper[i] - x[i] < reach;
     const bool known = x[i] <= lower[i] + 1e-6 || x[i] >= upper[i] - 1e-6;
     const bool bounded = std::isfinite(table.transform(i).upper);
@@ -281,7 +282,7 @@ bool settle_at_limits(Profile& profile, HyperTable& table, const HyperControl& c
 }
 
 /// On a logarithmic scale the bound is flat near a variance of zero, so that a search which steps there over a
-/// maximum does not return. Each variance that ended at zero is tried from the middle of its range downwards,
+/// maximum does not return. Each variance that ended near zero is tried from the middle of its range downwards,
 /// with the others as they are: the search goes on from where the bound is highest.
 /// -> whether anything was moved
 bool leave_limits(Profile& profile, HyperTable& table) {
@@ -292,7 +293,8 @@ bool leave_limits(Profile& profile, HyperTable& table) {
   Vector x = table.unconstrained(), gradient(x.size());
   std::vector<Index> candidates;
   for (Index i = 0; i < x.size(); ++i)
-    if (table.limited(i) && x[i] <= lower[i] + 1e-6 && !std::isfinite(table.transform(i).upper))
+    if (table.limited(i) && x[i] - lower[i] < near_limit * (upper[i] - lower[i]) &&
+        !std::isfinite(table.transform(i).upper))
       candidates.push_back(i);
   if (candidates.empty()) return false;
   double best = -profile(x, gradient);

@@ -13,6 +13,8 @@ namespace galvi {
 namespace {
 
 struct Ended {};
+/// The best point is as far from the start as a search may go without looking around anew.
+struct FarAway {};
 
 /// What LBFGS++ calls: keeps the best point, and carries our exceptions past its own.
 class Recorder {
@@ -22,6 +24,13 @@ class Recorder {
       : objective_(objective), lower_(lower), upper_(upper), control_(control) {
     result.x = start;
   }
+
+  /// Bounds of a search from the best point.
+  void surround() {
+    near_lower = lower_.cwiseMax((result.x.array() - control_.max_step).matrix());
+    near_upper = upper_.cwiseMin((result.x.array() + control_.max_step).matrix());
+  }
+  Vector near_lower, near_upper;
 
   double operator()(const Vector& x, Vector& gradient) {
     ++result.evaluations;
@@ -42,7 +51,8 @@ class Recorder {
     // At rounding level line searches do not end, as they compare values. Gradients have more digits there, and decide
     // between points of about the same value; if none is flat, the best point is accepted.
     result.converged = std::isfinite(value) && as_good && steepest(x, gradient) <= control_.gradient_tolerance;
-    if (std::isfinite(value) && (value < result.value || result.converged)) {
+    const bool best = std::isfinite(value) && (value < result.value || result.converged);
+    if (best) {
       result.value = value;
       result.x = x;
       steepest_ = steepest(x, gradient);
@@ -51,6 +61,7 @@ class Recorder {
     const double least = gradient_of_rounding(result.value, control_.curvature);
     result.converged = result.converged || (idle_ > few && steepest_ <= least);
     if (result.converged || idle_ > control_.patience) throw Ended{};
+    if (best && is_far(x)) throw FarAway{};
     return value;
   }
 
@@ -61,6 +72,12 @@ class Recorder {
   std::exception_ptr failure;
 
  private:
+  bool is_far(const Vector& x) const {
+    if (near_lower.size() == 0) return false;
+    const double rounding = 1e-9 * control_.max_step;
+    return (x.array() <= near_lower.array() + rounding && x.array() > lower_.array()).any() ||
+           (x.array() >= near_upper.array() - rounding && x.array() < upper_.array()).any();
+  }
   /// The largest entry of the projected gradient.
   double steepest(const Vector& x, const Vector& gradient) const {
     if (lower_.size() == 0) return gradient.lpNorm<Eigen::Infinity>();
@@ -85,7 +102,6 @@ Param parameters(const LbfgsControl& control, int max_iterations) {
   p.delta = control.value_tolerance;
   p.max_iterations = max_iterations;
   p.max_linesearch = 30;
-  p.max_step = control.max_step;
   return p;
 }
 
@@ -111,7 +127,9 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
       if (lower.size() > 0) {
         const auto param = parameters<LBFGSpp::LBFGSBParam<double>>(control, left);
         LBFGSpp::LBFGSBSolver<double> solver(param);
-        iterations = solver.minimize(recorder, x, value, lower, upper);
+        // A step by a curvature that changes on the way may end where the value is flat, as near a variance of zero.
+        recorder.surround();
+        iterations = solver.minimize(recorder, x, value, recorder.near_lower, recorder.near_upper);
       } else {
         const auto param = parameters<LBFGSpp::LBFGSParam<double>>(control, left);
         LBFGSpp::LBFGSSolver<double, LBFGSpp::LineSearchBracketing> solver(param);
@@ -121,6 +139,9 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
       left -= iterations;
     } catch (const Enough&) {
     } catch (const Ended&) {
+    } catch (const FarAway&) {
+      again = true;
+      left -= recorder.result.evaluations - evaluations;
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception&) {
