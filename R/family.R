@@ -103,8 +103,10 @@
 #' @section Several classes:
 #' `categorical` and `stick_breaking` have several linear predictors for each observation, and each has its own copy of
 #' all terms: `categorical()` one for each level, `categorical(refcat = "a")` one for each level but `a`,
-#' `stick_breaking()` one for each level but the last. The copies share the hyperparameters of kernels unless the kernel
-#' is [per_class()]; fixed effects have the same priors. An offset is one column for all linear predictors or a matrix
+#' `stick_breaking()` one for each level but the last. The copies share hyperparameters: lengthscales and variances of
+#' kernels, unless the kernel is [per_class()], variances of smooths, and standard deviations of effects of groups, where
+#' a message tells if classes differ in them (binomial fits of pairs of classes then give those of each). Fixed effects
+#' have the same priors. An offset is one column for all linear predictors or a matrix
 #' with a column for each.
 #'
 #' The posterior of `categorical` treats the linear predictors as independent, so its standard deviations would be too

@@ -358,7 +358,7 @@ group_notes <- function(spec, fit) {
   if (learned && (noise || has_one_outcome(fit)) && contains_noise(spec, fit)) {
     return(new_note("groups", contained_noise(spec, fit, group)))
   }
-  limits <- limit_notes(spec, fit)
+  limits <- c(limit_notes(spec, fit), class_sd_notes(spec, fit))
   sd <- sds_of_effects(spec, fit)
   if (count > few_levels || !length(sd)) return(limits)
   rests <- if (count > 2L) resting_on_prior(sd, fit)
@@ -370,6 +370,52 @@ group_notes <- function(spec, fit) {
     ", so that the posterior standard deviation%s of %s rest%s on its weak prior", if (length(rests) > 1L) "s" else "",
     quote_names(rests), if (length(rests) > 1L) "" else "s"
   ) else "", code_number(signif(fit$model$hyper$weak[[sd[1L]]]$sd / 10, 2L))), rests))
+}
+
+#' Do classes share a standard deviation although their effects tell them apart?
+#' @noRd
+class_sd_notes <- function(spec, fit) {
+  if (!is_several(fit)) return(NULL)
+  shared <- attr(group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]], "stddev")
+  q <- length(shared)
+  J <- length(spec$levels)
+  node <- matrix(seq_len(J * q), J, q, byrow = spec$type %in% bars)
+  effects <- term_posterior(spec, fit)
+  for (i in seq_len(q)) {
+    of_effect <- lapply(c(mean = "mean", sd = "sd"), function(what) effects[[what]][node[, i], , drop = FALSE])
+    own <- sds_of_classes(of_effect$mean, of_effect$sd, shared[i])
+    if (is.null(own)) next
+    classes <- latent_names(fit)
+    return(new_note("classes", sprintf(paste(
+      "%s has one standard deviation for all classes, and their effects differ in it: %s would be about %s. Coefficients",
+      "and probabilities lie between. Fit pairs of classes for their own, as in galvi(y == \"%s\" ~ ..., family =",
+      "binomial(), subset = y %%in%% c(\"%s\", \"%s\"))."
+    ), written_term(spec), names(shared)[i], and_words(sprintf("%s for %s", code_number(signif(own, 2L)), classes)),
+    classes[1L], response_levels(fit)[1L], classes[1L])))
+  }
+}
+
+#' The standard deviations of the effects of each class, as far as their posterior tells, or NULL where one does for all
+#'
+#' What the data say of an effect is its posterior without the prior, N(d, 1 / p).
+#' @param mean,sd Of effects, a column for each class; shared: the prior's standard deviation.
+#' @noRd
+sds_of_classes <- function(mean, sd, shared) {
+  precision <- 1 / sd^2 - 1 / shared^2
+  if (!all(is.finite(precision)) || shared <= 0) return(NULL)
+  known <- precision > 1e-6 / shared^2
+  d <- mean / (sd^2 * precision)
+  log_density <- function(log_sd, classes) {
+    sum(vapply(classes, function(k) {
+      at <- known[, k]
+      sum(stats::dnorm(d[at, k], 0, sqrt(exp(2 * log_sd) + 1 / precision[at, k]), log = TRUE))
+    }, 0))
+  }
+  best <- function(classes) stats::optimize(log_density, log(shared) + c(-5, 3), classes, maximum = TRUE)
+  all <- seq_len(ncol(mean))
+  own <- lapply(all, best)
+  above <- sum(vapply(own, `[[`, 0, "objective")) - best(all)$objective
+  if (2 * above > stats::qchisq(0.99, length(all) - 1)) exp(vapply(own, `[[`, 0, "maximum"))
 }
 
 # The density of a standard deviation tau falls like tau^(1 - J) with J levels, so up to here tau^2 has no mean but for its
