@@ -130,3 +130,29 @@ test_that("weak signals are found as from several starts", {
     expect_gt(fit$elbo, several$elbo - felt)
   }
 })
+
+test_that("a search does not step over a small variance", {
+  # below it the bound is flat: a search that jumps there looks as if it had converged
+  felt <- 0.01  # nats
+  groups <- function(seed, response) {
+    set.seed(seed)
+    d <- data.frame(x = rnorm(8000), g = factor(sample(60, 8000, TRUE)))
+    d$y <- response(0.5 * d$x + rnorm(60, sd = 0.05)[d$g])
+    d
+  }
+  fit_from <- function(d, family, start = NULL) {
+    suppressMessages(galvi(y ~ x + (1 | g), d, family = family, start = start))
+  }
+  near <- c("iid(g).variance" = 0.01)
+  by_glmer <- c(0.0500, 0.0619, 0.0419)  # standard deviations, lme4 1.1-31, seeds 2 to 4
+  for (seed in 2:4) {
+    d <- groups(seed, function(eta) rpois(length(eta), exp(eta)))
+    fit <- fit_from(d, poisson())
+    expect_true(fit$convergence$converged)
+    expect_lt(abs(fit$elbo - fit_from(d, poisson(), near)$elbo), felt)
+    # galvi integrates over the intercept
+    expect_lt(abs(sqrt(fit$hyper$estimate) - by_glmer[seed - 1]), 0.003)
+  }
+  d <- groups(2, function(eta) rnbinom(length(eta), mu = exp(eta), size = 3))
+  expect_lt(abs(fit_from(d, negbinomial())$elbo - fit_from(d, negbinomial(), near)$elbo), felt)
+})
