@@ -39,8 +39,8 @@ instead_of <- c(
     "bayestestR::describe_posterior(as.data.frame(fit))"
   ),
   "bayesfactor_parameters()" = paste(
-    "use hypothesis(fit, \"x = 0\"), whose Evid.Ratio is the Bayes factor for the value by Savage and Dickey; it depends",
-    "on the prior of x, so type this"
+    "use hypothesis(fit, \"x = 0\"), whose evidence ratio is the Bayes factor for the value; it depends on the prior of",
+    "x, so type this"
   ),
   "describe_prior()" = "use prior_summary(fit), and update(fit, sample_prior = \"only\") for draws of the prior",
   "effective_sample()" = "the draws of as.data.frame(fit) are independent, so each of them counts",
