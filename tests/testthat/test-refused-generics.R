@@ -28,8 +28,8 @@ test_that("every generic that is refused says what to use", {
       "partial residuals" = c("crPlots", "avPlots", "ceresPlots", "residualPlots"),
       "cooks.distance(fit)" = c("influencePlot", "infIndexPlot", "dfbetaPlots", "dfbetasPlots"),
       "residuals(fit, \"quantile\")" = "outlierTest", "sigma ~ x" = "ncvTest",
-      "acf(residuals(fit))" = "durbinWatsonTest", "as.matrix(fit)" = "Boot", "plot(fit, \"residuals\")" = c("spreadLevelPlot", "qqPlot"),
-      "vcov(fit)" = "hccm", "lognormal()" = "boxCox"
+      "acf(residuals(fit))" = "durbinWatsonTest", "as.matrix(fit)" = "Boot",
+      "plot(fit, \"residuals\")" = c("spreadLevelPlot", "qqPlot"), "vcov(fit)" = "hccm", "lognormal()" = "boxCox"
     )
     for (text in names(of_car)) for (ask in of_car[[text]]) refused(getExportedValue("car", ask)(fit), text)
     expect_length(stats::acf(residuals(fit), plot = FALSE)$lag, 17)

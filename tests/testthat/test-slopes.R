@@ -232,7 +232,10 @@ test_that("effects as a table need no covariances, and say which class, slope an
 
 test_that("coefficients of the levels of a group are those of lme4's coef()", {
   skip_if_not_installed("lme4")
-  for (formula in list(Reaction ~ Days + (Days | Subject), Reaction ~ (0 + Days | Subject), Reaction ~ 1 + (Days || Subject))) {
+  formulas <- list(
+    Reaction ~ Days + (Days | Subject), Reaction ~ (0 + Days | Subject), Reaction ~ 1 + (Days || Subject)
+  )
+  for (formula in formulas) {
     theirs <- coef(suppressMessages(lme4::lmer(formula, sleepstudy)))$Subject
     ours <- coef(galvi(formula, sleepstudy), group = "Subject")
     expect_identical(row.names(ours), row.names(theirs))
