@@ -34,8 +34,32 @@ instead_of <- c(
     "use hypothesis(fit, \"x < 0.1\") with the limits of the range, or bayestestR::rope(as.data.frame(fit), range = c(-0.1,",
     "0.1)) of draws of the posterior"
   ),
+  "describe_posterior()" = paste(
+    "use the same function of draws of the posterior, as.data.frame(fit), as in",
+    "bayestestR::describe_posterior(as.data.frame(fit))"
+  ),
+  "bayesfactor_parameters()" = paste(
+    "use hypothesis(fit, \"x = 0\"), whose evidence ratio is the Bayes factor for the value; it depends on the prior of",
+    "x, so type this"
+  ),
+  "describe_prior()" = "use prior_summary(fit), and update(fit, sample_prior = \"only\") for draws of the prior",
+  "effective_sample()" = "the draws of as.data.frame(fit) are independent, so each of them counts",
   "equivalence_test()" = paste(
     "use bayestestR::equivalence_test(as.data.frame(fit), range = c(-0.1, 0.1)), of draws of the posterior"
+  ),
+  "TukeyHSD()" = paste(
+    "use pairs(emmeans::emmeans(fit, \"f\")), which has the differences of the levels of a factor f, adjusted by Tukey's",
+    "method; confint() and plot() of it have their limits"
+  ),
+  "cld()" = "use multcomp::cld(emmeans::emmeans(fit, \"f\")) with the name of a factor f",
+  "effects()" = paste(
+    "use coef(fit), emmeans::emmeans(fit, \"f\") for the means of the levels of a factor f, and predict(fit, type =",
+    "\"terms\") for what each term adds to each row"
+  ),
+  "qqnorm()" = "use plot(fit, \"residuals\"), a normal QQ plot with a band, or qqnorm(residuals(fit, \"quantile\"))",
+  "boxcox()" = paste(
+    "use a family for responses of this kind, such as lognormal() or Gamma(\"log\"), and compare fits by",
+    "loo::loo_compare(loo(fit1), loo(fit2))"
   ),
   "dotplot()" = "use plot(fit), which draws the effects of groups with their limits",
   "standardize()" = paste(
@@ -120,6 +144,31 @@ ncvTest.galvi <- function(model, ...) refuse_generic("ncvTest()")
 durbinWatsonTest.galvi <- function(model, ...) refuse_generic("durbinWatsonTest()")
 #' @exportS3Method car::Boot
 Boot.galvi <- function(object, ...) refuse_generic("Boot()")
+#' @exportS3Method car::qqPlot
+qqPlot.galvi <- function(x, ...) refuse_generic("qqnorm()", "qqPlot()")
+#' @exportS3Method car::hccm
+hccm.galvi <- function(model, ...) refuse_generic("sandwich()", "hccm()")
+#' @exportS3Method car::boxCox
+boxCox.galvi <- function(object, ...) refuse_generic("boxcox()", "boxCox()")
+#' @exportS3Method MASS::boxcox
+boxcox.galvi <- function(object, ...) refuse_generic("boxcox()")
+#' @exportS3Method multcomp::cld
+cld.galvi <- function(object, ...) refuse_generic("cld()")
+#' @importFrom stats qqnorm
+#' @export
+qqnorm.galvi <- function(y, ...) refuse_generic("qqnorm()")
+#' @importFrom stats TukeyHSD
+#' @export
+TukeyHSD.galvi <- function(x, which, ordered = FALSE, conf.level = 0.95, ...) refuse_generic("TukeyHSD()")
+#' @importFrom stats model.tables
+#' @export
+model.tables.galvi <- function(x, ...) refuse_generic("effects()", "model.tables()")
+#' @importFrom stats effects
+#' @export
+effects.galvi <- function(object, ...) refuse_generic("effects()")
+#' @importFrom stats proj
+#' @export
+proj.galvi <- function(object, ...) refuse_generic("effects()", "proj()")
 #' @importFrom stats dfbeta
 #' @export
 dfbeta.galvi <- function(model, ...) refuse_generic("influence()")
@@ -147,3 +196,39 @@ bread.galvi <- function(x, ...) refuse_generic("sandwich()")
 rope.galvi <- function(x, ...) refuse_generic("rope()")
 #' @exportS3Method bayestestR::equivalence_test
 equivalence_test.galvi <- function(x, ...) refuse_generic("equivalence_test()")
+#' @exportS3Method bayestestR::describe_posterior
+describe_posterior.galvi <- function(posterior, ...) refuse_generic("describe_posterior()")
+#' @exportS3Method bayestestR::p_direction
+p_direction.galvi <- function(x, ...) refuse_generic("describe_posterior()", "p_direction()")
+#' @exportS3Method bayestestR::p_map
+p_map.galvi <- function(x, ...) refuse_generic("describe_posterior()", "p_map()")
+#' @exportS3Method bayestestR::p_significance
+p_significance.galvi <- function(x, ...) refuse_generic("describe_posterior()", "p_significance()")
+#' @exportS3Method bayestestR::hdi
+hdi.galvi <- function(x, ...) refuse_generic("describe_posterior()", "hdi()")
+#' @exportS3Method bayestestR::eti
+eti.galvi <- function(x, ...) refuse_generic("describe_posterior()", "eti()")
+#' @exportS3Method bayestestR::spi
+spi.galvi <- function(x, ...) refuse_generic("describe_posterior()", "spi()")
+#' @exportS3Method bayestestR::bci
+bci.galvi <- function(x, ...) refuse_generic("describe_posterior()", "bci()")
+#' @exportS3Method bayestestR::point_estimate
+point_estimate.galvi <- function(x, ...) refuse_generic("describe_posterior()", "point_estimate()")
+#' @exportS3Method bayestestR::map_estimate
+map_estimate.galvi <- function(x, ...) refuse_generic("describe_posterior()", "map_estimate()")
+#' @exportS3Method bayestestR::estimate_density
+estimate_density.galvi <- function(x, ...) refuse_generic("describe_posterior()", "estimate_density()")
+#' @exportS3Method bayestestR::bayesfactor_parameters
+bayesfactor_parameters.galvi <- function(posterior, ...) refuse_generic("bayesfactor_parameters()")
+#' @exportS3Method bayestestR::si
+si.galvi <- function(posterior, ...) refuse_generic("bayesfactor_parameters()", "si()")
+#' @exportS3Method bayestestR::describe_prior
+describe_prior.galvi <- function(model, ...) refuse_generic("describe_prior()")
+#' @exportS3Method bayestestR::check_prior
+check_prior.galvi <- function(model, ...) refuse_generic("describe_prior()", "check_prior()")
+#' @exportS3Method bayestestR::simulate_prior
+simulate_prior.galvi <- function(model, ...) refuse_generic("describe_prior()", "simulate_prior()")
+#' @exportS3Method bayestestR::effective_sample
+effective_sample.galvi <- function(model, ...) refuse_generic("effective_sample()")
+#' @exportS3Method bayestestR::mcse
+mcse.galvi <- function(model, ...) refuse_generic("effective_sample()", "mcse()")

@@ -191,18 +191,12 @@ tidy_random <- function(fit, level) {
   none <- tidy_rows("ran_vals", NULL, numeric(), numeric(), level)
   rows <- lapply(random_effects(fit), function(effects) {
     spec <- effects$spec
-    # of levels of a factor: intercepts, or slopes of a number `by`; else of columns
-    by <- if (!is.null(effects$effect)) {
-      effects$effect
-    } else if (!is.null(spec$by) && is.null(spec$by_levels)) variable_name(spec$by) else "(Intercept)"
-    n <- length(effects$names)
-    term <- rep_len(if (is_field(spec)) by else effects$names, n)
-    unit <- if (!is.null(effects$effect)) effects$level else if (is_field(spec)) effects$names else NA_character_
+    words <- level_words(effects)
     group <- if (term_can(spec, "grouped")) effect_group(spec) else spec$label
     classes <- or_else(colnames(effects$mean), NA_character_)
     tidy_rows(
-      "ran_vals", rep(term, length(classes)), as.vector(effects$mean), as.vector(effects$sd), level, group = group,
-      unit = rep(rep_len(unit, n), length(classes)), class = rep(classes, each = n)
+      "ran_vals", rep(words$term, length(classes)), as.vector(effects$mean), as.vector(effects$sd), level, group = group,
+      unit = rep(words$level, length(classes)), class = rep(classes, each = length(words$term))
     )
   })
   do.call(rbind, c(list(none), unname(rows)))

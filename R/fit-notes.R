@@ -320,7 +320,12 @@ separation <- function(fit) {
   eta <- fixed_predictor(fit)
   used <- model$weights > 0
   counts <- link_has(fit$family, "rates")
-  right <- if (counts) rep(FALSE, length(used)) else if (has_classes(fit)) {
+  ordered <- has_classes(fit) && length(learned_thresholds(fit)) > 0L
+  right <- if (counts) rep(FALSE, length(used)) else if (ordered) {
+    # thresholds go wherever there is room between the classes
+    ends <- vapply(split(eta[used, 1L], model$y[used]), range, c(0, 0))
+    rep(all(ends[2L, -ncol(ends)] < ends[1L, -1L]), length(used))
+  } else if (has_classes(fit)) {
     # counts of classes are separated where all of a row are in one
     prob <- independent_classes(model$likelihood, fit, eta, 0 * eta, FALSE)$probability
     guess <- max.col(prob, "first") - 1
@@ -329,13 +334,14 @@ separation <- function(fit) {
     (eta[, 1L] > 0) == (model$y > model$size / 2) & (model$y == 0 | model$y == model$size)
   }
   if (all(right[used])) return("The fitted classes are those of all rows,")
-  if (has_classes(fit)) return(NULL)
+  if (has_classes(fit) && !ordered) return(NULL)
   # indicators whose rows are at an end of what the response may be
+  most <- if (ordered) length(response_levels(fit)) - 1 else model$size
   W <- printed_columns(spec, fit$data)
   at_end <- vapply(seq_len(ncol(W)), function(j) {
     on <- used & W[, j] != 0
     length(unique(W[on, j])) == 1L && any(used & W[, j] == 0) &&
-      (all(model$y[on] == 0) || !counts && all(model$y[on] == model$size[on]))
+      (all(model$y[on] == 0) || !counts && all((model$y == most)[on]))
   }, NA)
   if (!any(at_end)) return(NULL)
   sprintf("All rows with %s = 1 have the same response,", quote_names(spec$columns[at_end]))

@@ -30,6 +30,9 @@
 #' @param object A fit of [galvi()].
 #' @param condVar For `ranef()`: if TRUE, the effects of [iid()] and [random-slopes] are returned by grouping factor,
 #'   with posterior covariances, as in lme4. FALSE by default.
+#' @param group For `coef()`: the name of a grouping factor, as in `coef(fit, group = "g")`, for the coefficients of each
+#'   of its levels: the fixed effects, to which the effects of the level are added. It is what `coef(fit)$g` has in lme4.
+#'   NULL, the default, for the fixed effects.
 #' @param complete Accepted for compatibility with [stats::coef()] and [stats::vcov()]; no coefficient is ever missing.
 #' @param full For `vcov()`: if TRUE, learned hyperparameters are included, on the scale of their search (such as the
 #'   logarithm of a variance), after the coefficients; NA where their uncertainty is not known.
@@ -40,6 +43,8 @@
 #' @return
 #' * `coef()`, `fixef()`: a named vector with an element per column of the fixed effects, of length 0 if there are none;
 #'   for several classes a matrix, classes x columns.
+#' * `coef(group = )`: a data frame of posterior means, levels x coefficients. As in lme4, an effect that varies by group
+#'   but is not among the fixed effects is there with the mean zero.
 #' * `vcov()`: a square matrix; for several classes its names are `class:column`.
 #' * `confint()`: a matrix with a row per coefficient, or element of `parm`, and two columns of limits.
 #' * `ranef()`: a list with a data frame per term, named by the grouping factor for [iid()] and [random-slopes] and by
@@ -49,8 +54,8 @@
 #'   rows are named `level:by`. For [gp()] terms use [predict.galvi()] with `type = "terms"`.
 #' * `ranef(condVar = TRUE)`: a list named by grouping factors, with data frames of posterior means, levels x effects.
 #'   Their attribute `postVar` is an array of posterior covariance matrices, effects x effects x levels.
-#'   `as.data.frame()` of it has a row per level and effect, with the columns `grpvar`, `term`, `grp`, `condval` and
-#'   `condsd`, as in lme4.
+#' * `as.data.frame()` of what `ranef()` returns: a row per level and effect, with the columns `grpvar`, `term`, `grp`,
+#'   `condval` (posterior mean) and `condsd` (posterior sd), as in lme4.
 #' @section Errors:
 #' `galvi_error_argument` if `parm` is not a coefficient or another argument is not as described; of `ranef()`, if the
 #' terms of groups are [rr()] and `ou(t | g)` alone, whose effects it does not have.
@@ -68,10 +73,12 @@
 #' # random intercepts, with partial pooling
 #' fit <- galvi(count ~ (1 | spray), data = InsectSprays, family = poisson())
 #' ranef(fit)$spray
+#' coef(fit, group = "spray")
 #' @export
-coef.galvi <- function(object, complete = TRUE, ...) {
+coef.galvi <- function(object, complete = TRUE, group = NULL, ...) {
   refuse_dots(list(...), coef.galvi, "coef()")
   check_flag(complete, "complete")
+  if (!is.null(group)) return(group_coefficients(object, group))
   if (n_predictors(object) > 1L) return(unlist(by_predictor(object, coef.galvi)))
   mean <- fixed_coefficients(object)$mean
   if (ncol(mean) == 1L) mean[, 1L] else t(mean)
@@ -97,7 +104,7 @@ ranef.galvi <- function(object, condVar = FALSE, ...) {
   if (!length(effects) && any(vary_by_group(all_specs(object$design)))) stop_no_random(object, "ranef()")
   if (condVar) return(group_effects(object))
   names(effects) <- effect_names(names(effects), object$design$specs)
-  lapply(effects, effects_frame)
+  structure(lapply(effects, effects_frame), class = c("galvi_ranef", "list"))
 }
 
 #' Says where effects of groups are that have no covariance matrix, if there are any
@@ -150,18 +157,21 @@ print.galvi_ranef <- function(x, digits = NULL, ...) {
 #' @export
 as.data.frame.galvi_ranef <- function(x, row.names = NULL, optional = FALSE, ...) {
   refuse_dots(list(...), as.data.frame.galvi_ranef, "as.data.frame()")
+  none <- data.frame(
+    grpvar = character(), term = factor(), grp = factor(), condval = numeric(), condsd = numeric()
+  )
   parts <- lapply(names(x), function(group) {
-    effects <- x[[group]]
-    sds <- sqrt(apply(attr(effects, "postVar"), 3L, diag))
-    levels <- row.names(effects)
-    data.frame(
-      grpvar = group, term = factor(rep(names(effects), each = length(levels)), names(effects)),
-      grp = factor(rep(levels, length(effects)), levels[order(effects[[1L]])]), condval = unlist(effects),
-      condsd = as.vector(t(matrix(sds, length(effects)))), row.names = NULL
-    )
+    effects <- attr(x[[group]], "effects")
+    terms <- unique(effects$term)
+    effects <- effects[order(match(effects$term, terms)), ]
+    first <- effects[effects$term == terms[1L], ]
+    levels <- unique(c(first$grp[order(first$condval)], effects$grp))
+    effects$term <- factor(effects$term, terms)
+    effects$grp <- factor(effects$grp, levels)
+    cbind(grpvar = rep(group, nrow(effects)), effects)
   })
-  data <- do.call(rbind, parts)
-  if (!is.null(row.names)) row.names(data) <- row.names
+  data <- do.call(rbind, c(list(none), parts))
+  row.names(data) <- row.names
   data
 }
 
@@ -184,9 +194,49 @@ group_frame <- function(spec, fit, prefix) {
   columns <- paste0(prefix, colnames(S))
   covariance <- effect_covariances(fit, spec, node, attr(S, "stddev"))
   dimnames(covariance) <- list(columns, columns, spec$levels)
-  data <- data.frame(matrix(effects$mean[node, 1L], J, q), row.names = spec$levels)
+  mean <- effects$mean[node, 1L]
+  data <- data.frame(matrix(mean, J, q), row.names = spec$levels)
   names(data) <- columns
-  structure(data, postVar = covariance)
+  structure(data, postVar = covariance, effects = data.frame(
+    term = rep(columns, each = J), grp = rep(spec$levels, q), condval = mean,
+    condsd = sqrt(as.vector(t(matrix(apply(covariance, 3L, diag), q))))
+  ))
+}
+
+#' Coefficients of each level of a group: fixed effects, to which the level's effects are added, as lme4 has them
+#' @noRd
+group_coefficients <- function(fit, group) {
+  specs <- terms_of_group(fit, group)
+  levels <- unique(unlist(lapply(unlist(specs, recursive = FALSE), `[[`, "levels")))
+  parts <- lapply(which(lengths(specs) > 0L), function(k) {
+    view <- predictors(fit)[[k]]
+    check_one_latent(view, "coef(group = )")
+    fixed <- coef.galvi(view)
+    effects <- lapply(specs[[k]], group_frame, fit = view, prefix = "")
+    # an effect that is no fixed one has mean zero
+    names <- union(names(fixed), unlist(lapply(effects, names)))
+    sums <- matrix(fixed[names], length(levels), length(names), TRUE, list(levels, names))
+    sums[, !names %in% names(fixed)] <- 0
+    for (frame in effects) {
+      at <- row.names(frame)
+      sums[at, names(frame)] <- sums[at, names(frame)] + as.matrix(frame)
+    }
+    `colnames<-`(sums, paste0(effect_prefix(view$parameter), names))
+  })
+  data.frame(do.call(cbind, parts), check.names = FALSE)
+}
+
+#' The terms of a grouping factor, by linear predictor; an error if there are none
+#' @noRd
+terms_of_group <- function(fit, group) {
+  own <- lapply(predictors(fit), function(view) Filter(function(spec) {
+    term_can(spec, "grouped") && identical(plain_text(effect_group(spec)), plain_text(group))
+  }, view$design$specs))
+  if (any(lengths(own))) return(own)
+  specs <- Filter(function(spec) term_can(spec, "grouped"), all_specs(fit$design))
+  groups <- unique(vapply(specs, effect_group, ""))
+  stop_galvi("argument", sprintf("`group` must be a grouping factor, not %s; %s.", describe(group),
+    if (length(groups)) paste("this fit has", quote_names(groups, "\"")) else "this fit has none"))
 }
 
 #' Effects by term, named by its label: list(spec, mean, sd: effects x K, names)
@@ -231,7 +281,26 @@ effects_frame <- function(effects) {
     data.frame(values, check.names = FALSE)
   }
   row.names(data) <- make.unique(if (several) unique(effects$level) else effects$names)
-  data
+  words <- level_words(effects)
+  classes <- colnames(effects$mean)
+  term <- rep(words$term, max(1L, length(classes)))
+  if (!is.null(classes)) term <- paste(rep(classes, each = length(words$term)), term, sep = ":")
+  structure(data, effects = data.frame(
+    term = term, grp = rep_len(words$level, length(term)), condval = as.vector(effects$mean),
+    condsd = as.vector(effects$sd)
+  ))
+}
+
+#' What each of random_effects() is: list(term: its name, level: of what, NA of a coefficient of columns)
+#' @noRd
+level_words <- function(effects) {
+  spec <- effects$spec
+  n <- length(effects$names)
+  if (!is.null(effects$effect)) return(list(term = effects$effect, level = effects$level))
+  if (!is_field(spec)) return(list(term = effects$names, level = rep(NA_character_, n)))
+  # of levels of a factor: intercepts, or slopes of a number `by`
+  slope <- !is.null(spec$by) && is.null(spec$by_levels)
+  list(term = rep(if (slope) variable_name(spec$by) else "(Intercept)", n), level = effects$names)
 }
 
 #' Posterior means in the order of vcov()

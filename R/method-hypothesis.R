@@ -265,16 +265,8 @@ about_levels <- function(fit, texts, group, scope) {
 #' @noRd
 level_effects <- function(fit, group) {
   views <- predictors(fit)
-  own <- lapply(views, function(view) Filter(function(spec) {
-    term_can(spec, "grouped") && plain_text(effect_group(spec)) == plain_text(group)
-  }, view$design$specs))
+  own <- terms_of_group(fit, group)
   has <- which(lengths(own) > 0L)
-  if (!length(has)) {
-    specs <- Filter(function(spec) term_can(spec, "grouped"), all_specs(fit$design))
-    groups <- unique(vapply(specs, effect_group, ""))
-    stop_galvi("argument", sprintf("`group` must be a grouping factor, not \"%s\"; %s.", group,
-      if (length(groups)) paste("this fit has", quote_names(groups, "\"")) else "this fit has none"))
-  }
   view <- views[[has[1L]]]
   check_one_latent(view, "`scope`")
   specs <- own[[has[1L]]]

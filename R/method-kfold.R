@@ -34,13 +34,16 @@
 #'   * `"loo"`: one row in each fold.
 #'   * A vector with an element for each row: rows with the same value form a fold.
 #'
-#'   [set.seed()] makes random folds reproducible.
+#'   Random folds differ from call to call, as those of brms and rstanarm: `seed` or [set.seed()] makes them
+#'   reproducible. To compare fits give each of them the same folds, by the same `seed` or by a vector.
 #' @param group The name of a variable of the model or of a column of the data, or a vector with an element for each
 #'   row.
 #' @param joint FALSE (or `"obs"`), TRUE (or `"fold"`), or `"group"`, see Details.
 #' @param hyper `"refit"` (the default) or `"fixed"`, see Details.
 #' @param save_fits If TRUE, the result has the element `fits`: a matrix of lists with a row for each fold and the
 #'   columns `fit`, `omitted` (the rows left out) and `predicted` (those of them with a prediction).
+#' @param seed A whole number, for the same random folds in every call; the state of R's random numbers stays what it
+#'   was. NULL, the default, takes the next random numbers.
 #' @param ... Not used: arguments that methods for other models have are passed over.
 #' @return A list of classes `kfold` and `loo`, for use in `loo::loo_compare()`:
 #' \describe{
@@ -67,20 +70,20 @@
 #' @family checks and comparisons
 #' @examplesIf requireNamespace("loo", quietly = TRUE)
 #' fit <- galvi(Reaction ~ Days + (1 | Subject), data = sleepstudy)
-#' set.seed(1)
-#' kfold(fit, K = 3, hyper = "fixed")
+#' kfold(fit, K = 3, hyper = "fixed", seed = 1)
 #' # new subjects
 #' kfold(fit, K = 3, folds = "grouped", group = "Subject", hyper = "fixed")
 #' @method kfold galvi
 #' @rawNamespace S3method(loo::kfold,galvi)
 kfold.galvi <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
-                        save_fits = FALSE, ...) {
+                        save_fits = FALSE, seed = NULL, ...) {
   check_refittable(x)
   hyper <- first_choice(hyper, c("refit", "fixed"), "hyper")
   save_fits <- check_flag(save_fits, "save_fits")
   joint <- check_joint(joint, group)
   groups <- if (!is.null(group)) left_out_groups(x, group)
-  divided <- fold_numbers(x, K, folds, groups)
+  if (!is.null(seed)) seed <- check_whole(seed, "seed", 0)
+  divided <- with_seed(seed, fold_numbers(x, K, folds, groups))
   omitted <- split(seq_len(x$nobs), divided$fold)
   lost <- lost_coefficients(x, structure(omitted, names = divided$names))
   warn_lost_folds(lost, divided$names)

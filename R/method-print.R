@@ -9,8 +9,9 @@
 #' Fixed effects are shown with their posterior mean, standard deviation and credible interval, and standard deviations of
 #' random effects with an interval: the estimate is where the bound is largest. For other hyperparameters,
 #' `sqrt(variance)` is the square root of the estimate where it is a variance, `lwr` and `upr` are the limits of an
-#' interval, and `status` is `learned`, `fixed`, or `at bound` for an estimate at the end of its range. Correlations of
-#' so many random effects that their table would be wider than `getOption("width")` are in [VarCorr()][VarCorr.galvi] only.
+#' interval, which are empty where a line below says why there is none, and `status` is `learned`, `fixed`, or `at
+#' bound` for an estimate at the end of its range. Correlations of so many random effects that their table would be
+#' wider than `getOption("width")` are in [VarCorr()][VarCorr.galvi] only.
 #'
 #' @param object,x A fit of [galvi()], or its summary.
 #' @param level Probability of the credible intervals, between 0 and 1.
@@ -57,8 +58,10 @@ NULL
 #' @export
 print.galvi <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   refuse_print_dots(list(...), print.galvi)
-  print_model(summary.galvi(x), digits)
+  summary <- summary.galvi(x)
+  print_model(summary, digits)
   if (falls_short(x)) print_wrapped(uncertainty_line(x))
+  for (line in summary$missing_limits) print_wrapped(line)
   print_warnings(x)
   invisible(x)
 }

@@ -255,7 +255,8 @@ tail_beyond_entry <- function(fit, marginals, from_above, y, entry) {
 #'   finite for rows with h = 1, nor in models without effects.
 #' * `rstandard()`, for the gaussian family, is sqrt(w) (y - m) / (sigma sqrt(1 - h)). This is also the error of the
 #'   prediction from the other rows, divided by its standard deviation. `rstudent()` would need sigma without the row
-#'   and is an error.
+#'   and is an error. So would `influence.measures()`, `dffits()` and `covratio()`, which are for `lm()` and `glm()`
+#'   alone: they stop with errors of R about a `qr` component or an argument of length zero.
 #'
 #' With flat priors all agree with [stats::lm()], and nearly with [stats::glm()] for canonical links. For other links
 #' `glm()` uses the expected information and galvi the observed one. Shrinkage by priors reduces leverages.

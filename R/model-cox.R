@@ -245,8 +245,11 @@ cut_follow_up <- function(times, intervals, stratum, rows, name) {
 # Surv(time, status) -> "such as pmax(time, 0.5) for time", where 1 is the first positive time.
 positive_time <- function(name, stop) {
   typed <- str2lang(name)
-  if (any_head(typed) != "Surv" || length(typed) != 3L || !any(stop > 0)) return("such as half a day")
-  time <- deparse_one(typed[[2L]])
+  if (any_head(typed) != "Surv" || !any(stop > 0)) return("such as half a day")
+  typed <- match.call(function(time, time2, event, type, origin) NULL, typed)
+  entered <- !is.null(typed$time2) && !is.null(typed$event)
+  if (entered || !is.null(typed$origin)) return("such as half a day")
+  time <- deparse_one(typed$time)
   sprintf("such as pmax(%s, %s) for %s", time, code_number(signif(min(stop[stop > 0]) / 2, 2L)), time)
 }
 

@@ -250,7 +250,9 @@ gg_axes <- function(panel, limits) {
       ggplot2::scale_x_discrete(limits = columns,
         guide = if (turned) ggplot2::guide_axis(angle = 90) else ggplot2::waiver())
     },
-    if (!is.null(panel$rows)) ggplot2::scale_y_discrete(limits = make.unique(panel$rows$names)),
+    if (!is.null(panel$rows)) {
+      ggplot2::scale_y_discrete(limits = make.unique(panel$rows$names), labels = function(x) cut_text(x, 36))
+    },
     if (panel$whole) ggplot2::scale_x_continuous(breaks = whole_breaks),
     if (grepl("x", panel$log)) ggplot2::scale_x_log10(breaks = log_ticks),
     if (grepl("y", panel$log)) ggplot2::scale_y_log10(),
@@ -280,13 +282,14 @@ gg_coordinates <- function(panel, limits) {
   )
 }
 
-#' Title and note, the latter as small as in base graphics
+#' Title and note, the latter as small as in base graphics, in lines that a figure of six inches has room for
 #' @noRd
 gg_heads <- function(panel) {
-  note <- if (!is.null(panel$note)) paste(strwrap(panel$note, 70L), collapse = "\n")
+  lines <- function(text, width) if (!is.null(text)) paste(strwrap(text, width), collapse = "\n")
   label <- function(text) if (nzchar(text)) text
   list(
-    ggplot2::labs(title = panel$name, subtitle = note, x = label(panel$labels[1L]), y = label(panel$labels[2L])),
+    ggplot2::labs(title = lines(panel$name, 50L), subtitle = lines(panel$note, 70L), x = label(panel$labels[1L]),
+      y = label(panel$labels[2L])),
     ggplot2::theme(plot.subtitle = ggplot2::element_text(size = ggplot2::rel(0.8), colour = "grey30"))
   )
 }

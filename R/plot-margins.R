@@ -66,14 +66,11 @@ axis_title <- function(side, text, ours, line) {
   graphics::mtext(text, side = side, line = line, cex = size * graphics::par("cex"), las = 0)
 }
 
-#' Texts in so many inches: what is too long loses its middle, as names of levels often differ at their ends
+#' Texts in so many inches
 #' @noRd
 fit_text <- function(text, room, cex = 1) {
   wide <- text_width(text, cex)
-  kept <- pmax(6, floor(nchar(text) * room / pmax(wide, 1e-6))) - 3
-  tail <- kept %/% 2
-  cut <- paste0(substr(text, 1L, kept - tail), "...", substr(text, nchar(text) - tail + 1, nchar(text)))
-  ifelse(wide > room & nchar(cut) < nchar(text), cut, text)
+  ifelse(wide > room, cut_text(text, pmax(6, floor(nchar(text) * room / pmax(wide, 1e-6)))), text)
 }
 
 tick_text <- function(range, log) {

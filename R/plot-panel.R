@@ -324,3 +324,12 @@ link_words <- function(fit) {
   if (link_has(fit$family, "odds") && !has_classes(fit)) return("log odds")
   paste(fit$family$link, "scale")
 }
+
+#' Texts of at most so many characters: what is too long loses its middle, as names of levels often differ at their ends
+#' @noRd
+cut_text <- function(text, most) {
+  kept <- most - 3
+  tail <- kept %/% 2
+  cut <- paste0(substr(text, 1L, kept - tail), "...", substr(text, nchar(text) - tail + 1, nchar(text)))
+  ifelse(nchar(cut) < nchar(text), cut, text)
+}

@@ -142,7 +142,7 @@ test_that("so does every exported function that takes `...`", {
 
 test_that("a misspelt argument without a name is counted", {
   fit <- small_fit("flat")
-  expect_error(coef(fit, TRUE, 3), "1 unnamed argument too many", class = "galvi_error_argument")
+  expect_error(coef(fit, TRUE, NULL, 3), "1 unnamed argument too many", class = "galvi_error_argument")
   expect_error(nobs(fit, FALSE, 3, 4), "2 unnamed arguments too many", class = "galvi_error_argument")
 })
 

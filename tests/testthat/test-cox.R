@@ -528,6 +528,10 @@ test_that("an event at time zero gets advice that suits the number of event time
   many <- message_of_error(galvi(Surv(time, status) ~ x, d, cox()))
   expect_match(many, "such as pmax(time, 0.25) for time.", fixed = TRUE)
   expect_no_error(galvi(Surv(pmax(time, 0.25), status) ~ x, d, cox()))
+  for (response in c("Surv(time, status, type = \"right\")", "survival::Surv(event = status, time = time)")) {
+    said <- message_of_error(galvi(reformulate("x", str2lang(response)), d, cox()))
+    expect_match(said, "such as pmax(time, 0.25) for time.", fixed = TRUE)
+  }
   few <- message_of_error(galvi(Surv(time, status) ~ x, d[1:40, ], cox()))
   expect_match(few, "or cox(breaks = \"events\")", fixed = TRUE)
   expect_no_error(galvi(Surv(time, status) ~ x, d[1:40, ], cox(breaks = "events")))

@@ -234,3 +234,22 @@ test_that("text keeps the levels that a refit has no rows of, as a factor does",
   expect_warning(lost <- found(d, NULL), "`frare`", class = "galvi_warning_cavity")
   expect_identical(which(is.na(lost[, "elpd_kfold"])), 1:3, ignore_attr = TRUE)
 })
+
+test_that("a seed gives the same random folds, and leaves the random numbers as they were", {
+  skip_if_not_installed("loo")
+  fit <- galvi(mpg ~ wt, mtcars)
+  folds <- function(...) attr(kfold(fit, K = 4, hyper = "fixed", ...), "folds")
+  for (how in list(NULL, "stratified")) {
+    groups <- if (!is.null(how)) "am"
+    set.seed(8)
+    first <- folds(folds = how, group = groups, seed = 1)
+    after <- stats::runif(1)
+    set.seed(8)
+    expect_identical(stats::runif(1), after)
+    expect_identical(folds(folds = how, group = groups, seed = 1), first)
+    expect_false(identical(folds(folds = how, group = groups, seed = 2), first))
+    set.seed(1)
+    expect_identical(folds(folds = how, group = groups), first)
+  }
+  expect_error(folds(seed = "one"), "`seed`", class = "galvi_error_argument")
+})

@@ -289,6 +289,20 @@ test_that("print shows what glm and lmer users look for, and nothing about nats"
   expect_output(print(galvi(mpg ~ wt, transform(mtcars, wt = replace(wt, 3, NA)))), "31 observations \\(1 left out")
 })
 
+test_that("print and summary say which hyperparameters have no interval", {
+  # one row a region: the unstructured part of the field is the noise, so the posterior has a flat ridge
+  set.seed(4)
+  W <- outer(1:16, 1:16, function(i, j) abs(i - j) == 1) + 0
+  d <- data.frame(t = 1:16, y = sin(1:16 / 3) + rnorm(16, sd = 0.5))
+  fit <- galvi(y ~ gmrf(t, graph = W, model = "bym2"), d)
+  none <- fit$hyper$name[is.na(fit$hyper$lwr)]
+  expect_true("gaussian.variance" %in% none)
+  for (shown in list(fit, summary(fit))) {
+    said <- paste(trimws(utils::capture.output(print(shown))), collapse = " ")
+    for (name in none) expect_match(said, sprintf("No interval for [^:]*\\Q%s\\E", name), perl = TRUE)
+  }
+})
+
 test_that("numbers of thousands have a mark that is not the decimal mark", {
   set.seed(2)
   d <- data.frame(x = rnorm(1200))

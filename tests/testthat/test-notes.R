@@ -66,6 +66,23 @@ test_that("separated classes are", {
   expect_silent(galvi(factor(cyl) ~ x, transform(mtcars, x = rep(1:4, 8)), categorical()))
 })
 
+test_that("ordered classes that are separated have a note, whatever their thresholds", {
+  d <- data.frame(x = 1:15, level = factor(rep(c("a", "b"), c(12, 3))), middle = factor(rep(c("a", "b", "a"), c(6, 3, 6))))
+  d$o <- factor(rep(c("l", "m", "h"), each = 5), c("l", "m", "h"), ordered = TRUE)
+  d$near <- replace(d$x, 5:6, 6:5)
+  for (family in list(cumulative(), cumulative("probit"), sratio(), cratio(), acat())) {
+    got <- noted(galvi(o ~ x, d, family), "separation")
+    expect_match(got$note$text, "fitted classes are those of all rows")
+    expect_identical(got$note$coefficients, "x")
+    # of a highest class the coefficient has no end; of one in the middle it has
+    expect_match(noted(galvi(o ~ level, d, family), "separation")$note$text, "`levelb` = 1 have the same response")
+    for (formula in list(o ~ near, o ~ middle)) {
+      fit <- suppressMessages(galvi(formula, d, family))
+      expect_false("separation" %in% vapply(fit$notes, `[[`, "", "what"))
+    }
+  }
+})
+
 test_that("what the default prior decides is, and what a typed one does is in summary() and check_fit()", {
   # an event that never happens in one group
   d <- data.frame(y = c(3, 5, 2, 4, 0, 0, 0), g = rep(c("a", "b"), c(4, 3)))

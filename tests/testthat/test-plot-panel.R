@@ -191,3 +191,19 @@ test_that("the arrow of an item whose loadings are zero is not drawn, without a 
   heads <- data.frame(x = 0, y = 0, xend = c(0, 1), yend = c(0, 0.5))
   expect_silent(draw_segments(heads, "black", list(arrow = TRUE)))
 })
+
+test_that("ggplot2 breaks long titles and shortens long names of rows, whose ends stay", {
+  skip_if_not_installed("ggplot2")
+  d <- data.frame(t = 1:20, y = sin(1:20))
+  fit <- galvi(y ~ gp(t, kernel = rational_quadratic() * periodic(5) + matern32() * periodic(7)) +
+    gp(t, kernel = se() * linear() * periodic(3)), d, hyper = "fixed")
+  effects <- ggplot2::autoplot(fit)
+  title <- effects[[1L]]$labels$title
+  expect_match(title, "\n")
+  expect_identical(gsub("\n", " ", title), names(effects)[1L])
+  relevance <- ggplot2::autoplot(fit, "relevance")
+  shown <- ggplot2::layer_scales(relevance)$y$get_labels()
+  expect_lte(max(nchar(shown)), 36L)
+  expect_true("t" %in% shown)
+  expect_true(any(grepl("[.][.][.].* [*] periodic$", shown)))
+})

@@ -10,7 +10,7 @@ test_that("every generic that is refused says what to use", {
     refused(lme4::refit(fit, d$y), "update(fit, data = )")
     for (ask in c("isSingular", "getME")) refused(getExportedValue("lme4", ask)(fit), "fit$hyper has the status")
   }
-  for (ask in c("profile", "influence", "dummy.coef", "alias")) {
+  for (ask in c("profile", "influence", "dummy.coef", "alias", "TukeyHSD", "model.tables", "effects", "proj", "qqnorm")) {
     refused(getExportedValue("stats", ask)(fit), paste0(ask, "() is not available"))
   }
   if (requireNamespace("brms", quietly = TRUE)) {
@@ -28,7 +28,8 @@ test_that("every generic that is refused says what to use", {
       "partial residuals" = c("crPlots", "avPlots", "ceresPlots", "residualPlots"),
       "cooks.distance(fit)" = c("influencePlot", "infIndexPlot", "dfbetaPlots", "dfbetasPlots"),
       "residuals(fit, \"quantile\")" = "outlierTest", "sigma ~ x" = "ncvTest",
-      "acf(residuals(fit))" = "durbinWatsonTest", "as.matrix(fit)" = "Boot", "plot(fit, \"residuals\")" = "spreadLevelPlot"
+      "acf(residuals(fit))" = "durbinWatsonTest", "as.matrix(fit)" = "Boot",
+      "plot(fit, \"residuals\")" = c("spreadLevelPlot", "qqPlot"), "vcov(fit)" = "hccm", "lognormal()" = "boxCox"
     )
     for (text in names(of_car)) for (ask in of_car[[text]]) refused(getExportedValue("car", ask)(fit), text)
     expect_length(stats::acf(residuals(fit), plot = FALSE)$lag, 17)
@@ -36,8 +37,16 @@ test_that("every generic that is refused says what to use", {
   }
   if (requireNamespace("lattice", quietly = TRUE)) {
     for (ask in c("dotplot", "qqmath")) {
-      refused(getExportedValue("lattice", ask)(ranef(fit, condVar = TRUE)), "use plot(fit)")
+      for (condVar in c(TRUE, FALSE)) {
+        refused(getExportedValue("lattice", ask)(ranef(fit, condVar = condVar)), "use plot(fit)")
+      }
     }
+  }
+  if (requireNamespace("MASS", quietly = TRUE)) refused(MASS::boxcox(fit), "lognormal()")
+  if (requireNamespace("multcomp", quietly = TRUE)) refused(multcomp::cld(fit), "emmeans::emmeans(fit, \"f\")")
+  if (requireNamespace("emmeans", quietly = TRUE)) {
+    of_levels <- pairs(emmeans::emmeans(galvi(count ~ spray, InsectSprays, family = poisson()), "spray"))
+    expect_identical(dim(confint(of_levels)), c(15L, 6L))
   }
   if (requireNamespace("datawizard", quietly = TRUE)) refused(datawizard::standardize(fit), "method = \"posthoc\"")
   if (requireNamespace("effectsize", quietly = TRUE)) {
@@ -82,6 +91,24 @@ test_that("singular fits are known to performance, and ranges of practical equiv
   expect_error(bayestestR::rope(fit), "as.data.frame(fit)", fixed = TRUE, class = "galvi_error_argument")
   expect_error(bayestestR::equivalence_test(fit), "as.data.frame(fit)", fixed = TRUE, class = "galvi_error_argument")
   expect_s3_class(bayestestR::rope(as.data.frame(fit), range = c(-0.1, 0.1)), "rope")
+})
+
+test_that("summaries of draws by bayestestR are those of as.data.frame()", {
+  skip_if_not_installed("bayestestR")
+  fit <- galvi(dist ~ speed, cars)
+  refused <- function(ask, text) {
+    expect_error(getExportedValue("bayestestR", ask)(fit), text, fixed = TRUE, class = "galvi_error_argument")
+  }
+  # spi() needs quadprog
+  runs <- c("describe_posterior", "p_direction", "p_map", "p_significance", "hdi", "eti", "bci", "point_estimate",
+    "map_estimate", "estimate_density")
+  for (ask in c(runs, "spi")) refused(ask, "as.data.frame(fit)")
+  draws <- as.data.frame(fit)
+  for (ask in runs) expect_s3_class(getExportedValue("bayestestR", ask)(draws), "data.frame")
+  for (ask in c("bayesfactor_parameters", "si")) refused(ask, "hypothesis(fit, \"x = 0\")")
+  expect_true(is.finite(hypothesis(galvi(dist ~ speed, cars, prior = normal(0, 5)), "speed = 0")$hypothesis$Evid.Ratio))
+  for (ask in c("describe_prior", "check_prior", "simulate_prior")) refused(ask, "prior_summary(fit)")
+  for (ask in c("effective_sample", "mcse")) refused(ask, "independent")
 })
 
 test_that("Effect() of cox() says why there is none", {

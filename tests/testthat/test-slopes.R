@@ -211,6 +211,47 @@ test_that("effects as a table have lme4's columns, and fits without covariances 
   expect_error(VarCorr(fit), "loadings(fit)", fixed = TRUE, class = "galvi_error_argument")
 })
 
+test_that("effects as a table need no covariances, and say which class, slope and column they are of", {
+  fit <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy, hyper = "fixed")
+  expect_equal(as.data.frame(ranef(fit)), as.data.frame(ranef(fit, condVar = TRUE)), tolerance = tol$solve)
+  d <- some_groups()
+  table <- as.data.frame(ranef(galvi(y ~ iid(g, by = x) + rw1(t), transform(d, t = rep_len(1:7, nrow(d))), hyper = "fixed")))
+  expect_identical(unique(table[c("grpvar", "term")]), data.frame(
+    grpvar = c("g", "rw1(t)"), term = factor(c("x", "(Intercept)"), levels = c("x", "(Intercept)")),
+    row.names = c(1L, 1L + nlevels(factor(d$g)))
+  ))
+  classes <- galvi(Species ~ iid(k), transform(iris, k = rep(1:3, 50)), categorical(), hyper = "fixed")
+  table <- as.data.frame(ranef(classes))
+  expect_identical(levels(table$term), paste0(levels(iris$Species), ":(Intercept)"))
+  expect_identical(table$condval[5], ranef(classes)[[1L]][2L, "mean.versicolor"])
+  columns <- as.data.frame(ranef(galvi(mpg ~ gp(wt, hp, kernel = linear()), mtcars, hyper = "fixed")))
+  expect_identical(as.character(columns$term), c("wt", "hp"))
+  none <- as.data.frame(ranef(galvi(mpg ~ wt, mtcars)))
+  expect_identical(dim(none), c(0L, 5L))
+})
+
+test_that("coefficients of the levels of a group are those of lme4's coef()", {
+  skip_if_not_installed("lme4")
+  formulas <- list(
+    Reaction ~ Days + (Days | Subject), Reaction ~ (0 + Days | Subject), Reaction ~ 1 + (Days || Subject)
+  )
+  for (formula in formulas) {
+    theirs <- coef(suppressMessages(lme4::lmer(formula, sleepstudy)))$Subject
+    ours <- coef(galvi(formula, sleepstudy), group = "Subject")
+    expect_identical(row.names(ours), row.names(theirs))
+    expect_setequal(names(ours), names(theirs))
+    # estimates are posterior means, with the variances of the bound's maximum
+    expect_equal(as.matrix(ours[names(theirs)]), as.matrix(theirs), tolerance = 0.01)
+  }
+  # the sd's predictor has columns of its own
+  fit <- galvi(list(Reaction ~ Days + (0 + Days | Subject), sigma ~ (1 | Subject)), sleepstudy, hyper = "fixed")
+  ours <- coef(fit, group = "Subject")
+  expect_named(ours, c("(Intercept)", "Days", "sigma_(Intercept)"))
+  expect_equal(ours$Days, coef(fit)[["Days"]] + ranef(fit)$Subject$mean.Days)
+  expect_error(coef(fit, group = "Days"), "this fit has \"Subject\"", class = "galvi_error_argument")
+  expect_error(coef(galvi(mpg ~ wt, mtcars), group = "g"), "has none", class = "galvi_error_argument")
+})
+
 test_that("VarCorr() and ranef() have lme4's shape", {
   fit <- learn_sleep(Reaction ~ Days + (1 + Days | Subject), list(cor = NULL))
   v <- VarCorr(fit)
