@@ -513,8 +513,8 @@ fitted_model <- function(fit) {
 
 #' The blocks F_n: N x K x K
 #' @noRd
-mean_response <- function(fit, H) {
-  system <- class_system(fit, H)
+mean_response <- function(fit, H, largest = most_in_class_system) {
+  system <- class_system(fit, H, largest)
   if (is.null(system)) return(local_response(fit, H))
   K <- n_latents(fit)
   out <- array(0, c(fit$nobs, K, K))
@@ -536,13 +536,13 @@ most_in_class_system <- 1500L
 #' have W = I. One dense system of all latents' lengths; NULL where that is too large, or singular to working precision.
 #' @return list(W: NULL for the identity; Z: function(j, k), the block of (I + S M)^-1 S).
 #' @noRd
-class_system <- function(fit, H) {
+class_system <- function(fit, H, largest = most_in_class_system) {
   K <- n_latents(fit)
   columns <- lapply(term_rows(fit$model), `[[`, "W")  # NULL of inducing points, whose columns C++ makes
   known <- !is.null(fit$posterior$latent) && !any(vapply(columns, is.null, NA))
   W <- if (known) do.call(cbind, columns)
   L <- if (is.null(W)) fit$nobs else ncol(W)
-  if (L * K > most_in_class_system) return(NULL)
+  if (L * K > largest) return(NULL)
   S <- M <- matrix(0, L * K, L * K)
   covariance <- if (is.null(W)) joint_covariance(fit, training_target(fit)) else {
     lapply(fit$posterior$latent, function(z) tcrossprod(z$chol))
