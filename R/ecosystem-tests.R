@@ -52,15 +52,20 @@
 #'   [anova()][anova.galvi] and `modelsummary()`.
 #'
 #'   For models with fixed effects and random effects alone, `r2()` is the marginal and the conditional R squared of
-#'   Nakagawa, Johnson and Schielzeth (2017) and `icc()` the intraclass correlation, as for fits of lme4. For binomial
-#'   responses with trials, the residual variance of a trial is divided by the mean number of trials. For other models
-#'   `r2()` is the proportion of the variance of the response that the fitted values explain.
+#'   Nakagawa, Johnson and Schielzeth (2017) and `icc()` the intraclass correlation, as for fits of lme4, glmmTMB and
+#'   `ordinal::clmm()`. For binomial responses with trials, the residual variance of a trial is divided by the mean number
+#'   of trials, as insight divides it for `cbind(successes, failures)`: the same data with a row for each trial have a
+#'   smaller intraclass correlation. For `beta_family()` and `beta_binomial()` it is log(1 + v / m^2), where m and v are
+#'   the mean and the variance of a share (of many trials). For models with several linear predictors, as with zero inflation,
+#'   `icc()` is NA, with a warning. For other models `r2()` is the proportion of the variance of the response that the
+#'   fitted values explain.
 #' * **rstantools**: [bayes_R2()][bayes_R2.galvi], [loo_R2()][bayes_R2.galvi] and the functions at [draws].
 #' * **loo**: [loo()][loo.galvi], [waic()][waic.galvi], `loo_compare()`, [loo_model_weights()].
 #' * **projpred**: variable selection by projection, see [get_refmodel].
 #' * **bayesplot**: `pp_check()`, except for types that begin with `loo_` or `km_`.
 #' * **DHARMa**: `simulateResiduals()`, with a warning that it does not know the class. Simulations are conditional on
-#'   the random effects; `simulateREs = "user-specified", re_formula = NA` excludes them.
+#'   the random effects; `simulateREs = "unconditional"` draws those of new groups, and `simulateREs = "user-specified",
+#'   re_formula = NA` excludes them.
 #' * **ggplot2**: [autoplot()][autoplot.galvi].
 #'
 #' @section Comparison with other fits:
@@ -240,22 +245,18 @@ simulated_numbers <- function(fit, n) {
 
 # ---- DHARMa ----
 
-# simulateResiduals() reads these four. Groups keep their effects, as in simulate(), unless `re_formula` says otherwise.
+# simulateResiduals() reads these four. Groups keep their effects, as in simulate(), unless its arguments say otherwise.
 #' @exportS3Method DHARMa::getSimulations
 getSimulations.galvi <- function(object, nsim = 1, simulateREs = "conditional", type = "normal", re_formula = NULL,
                                  ...) {
   kinds <- c("conditional", "unconditional", "user-specified")
-  if (first_choice(simulateREs, kinds, "simulateREs") == "unconditional") {
-    stop_galvi("argument", paste(
-      "`simulateREs = \"unconditional\"` draws new groups, which simulate() does not: use \"conditional\", or leave",
-      "groups out by `simulateREs = \"user-specified\", re_formula = NA`."
-    ))
-  }
+  anew <- first_choice(simulateREs, kinds, "simulateREs") == "unconditional"
   if (type != "normal") {
     stop_galvi("argument", "simulateResiduals() cannot refit a fit of galvi(): use `refit = FALSE`.")
   }
   check_not_counts(object, "simulateResiduals()")
-  target <- draws_target(object, NULL, re_formula)
+  kept <- if (anew) given_effects(object, NA) else kept_effects(object, re_formula)
+  target <- draws_target(object, NULL, kept = kept)
   t(unname(over_draws(object, target, check_whole(nsim, "nsim"), draw_response)))
 }
 

@@ -593,17 +593,17 @@ noise_at <- function(fit) unlist(fit$model$likelihood$hyper[c("variance", "scale
 #' @param unknown Names of hyperparameters of which other notes say that the data do not tell them.
 #' @noRd
 interval_notes <- function(fit, unknown) {
-  hyper <- fit$hyper[fit$hyper$status == "learned" & !is.na(fit$hyper$lwr) & !fit$hyper$name %in% unknown, ]
+  hyper <- fit$hyper[!is.na(fit$hyper$lwr) & !fit$hyper$name %in% unknown, ]
   specs <- all_specs(fit$design)
-  groups <- vapply(specs[which_can(specs, "grouped")], `[[`, "", "label")
-  of_groups <- hyper$term %in% groups & grepl("^(sd|variance)", hyper$parameter)
-  low <- is_discrete(fit) & of_groups & hyper$estimate < hyper$lwr
-  outside <- !low & (hyper$estimate < hyper$lwr | hyper$estimate > hyper$upr)
+  groups <- hyper$term %in% vapply(specs[which_can(specs, "grouped")], `[[`, "", "label")
+  sds <- grepl("^(sd|variance)", hyper$parameter)
+  at_bound <- hyper$status == "at bound"
+  outside <- hyper$estimate < hyper$lwr | hyper$estimate > hyper$upr
   # modes at the end of the range, with intervals that leave it out; limit_notes() has those of groups
-  none <- fit$hyper$name[which(
-    fit$hyper$status == "at bound" & !is.na(fit$hyper$lwr) & grepl("^(sd|variance)", fit$hyper$parameter) &
-      !fit$hyper$term %in% groups & fit$hyper$estimate < sqrt(pmax(fit$hyper$lower * fit$hyper$upper, 0))
-  )]
+  low <- is_discrete(fit) & groups & sds & !at_bound & hyper$estimate < hyper$lwr
+  zero <- at_bound & sds & !groups & hyper$estimate < sqrt(pmax(hyper$lower * hyper$upper, 0))
+  none <- hyper$name[which(zero)]
+  outside <- outside & !low & !hyper$name %in% none & !(at_bound & groups)
   note <- function(at, why) {
     if (!any(at)) return(NULL)
     several <- sum(at) > 1L

@@ -262,6 +262,10 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #' Hyperparameters are drawn too where the posterior includes them, see [draws]. With several classes the linear
 #' predictors of a row are drawn jointly or independently, as described in [coef()][coef.galvi].
 #'
+#' Rows of one group have the same effects, whether these are kept (`re.form = NULL`) or drawn for a new group. Smooths and
+#' processes are kept. New groups are not available for terms with a known matrix, [rr()] and processes by group such as
+#' `ou(t | g)`.
+#'
 #' `DHARMa::simulateResiduals(fit)` uses these simulations.
 #'
 #' @param object A fit of [galvi()].
@@ -270,9 +274,12 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #' @param newdata A data frame with the variables of the formula, instead of the observations. A binomial response has
 #'   as many trials as `newdata` says, see [predict()][predict.galvi]. Rows with missing values
 #'   give NA.
-#' @param re_formula As in [predict()][predict.galvi].
-#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`re.form`,
-#'   `allow.new.levels`, `allow_new_levels`).
+#' @param re_formula As in [predict()][predict.galvi]: effects of groups that are left out are zero.
+#' @param re.form The random effects to condition on, as in lme4: groups of all others are new ones, whose effects are
+#'   drawn for each data set. `NA` or `~0` draws all groups anew, as a parametric bootstrap does; a formula such as
+#'   `~ (1 | g)` keeps the effects that it has. NULL, the default here but not in lme4, keeps all.
+#' @param ... Must be empty, except for names that lme4 and brms have for arguments of predictions (`allow.new.levels`,
+#'   `allow_new_levels`).
 #' @return A data frame with columns `sim_1`, ..., `sim_<nsim>` and a row per observation (or row of `newdata`). Each
 #'   column is like the response: numeric, integer, logical, text, a factor, or a matrix of two columns for successes
 #'   and failures. Survival times are simulated without censoring, and beyond the entry time of truncated rows. The
@@ -289,13 +296,22 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #' sims[1:3, 1:5]
 #' # a posterior predictive check: how often are there as many zeros as in the data?
 #' mean(colSums(sims == 0) >= sum(InsectSprays$count == 0))
+#' # new chicks
+#' fit <- galvi(weight ~ Time + (1 | Chick), data = ChickWeight)
+#' sims <- simulate(fit, 100, seed = 1, re.form = NA)
 #' @importFrom stats simulate
 #' @export
-simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, ...) {
+simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_formula = NULL, re.form = NULL, ...) {
   refuse_dots(list(...), simulate.galvi, "simulate()", foreign_prediction_words)
-  re_formula <- one_re_formula(re_formula, list(...))
+  if (!is.null(re_formula) && !is.null(re.form)) {
+    stop_galvi("argument", paste(
+      "`re_formula` leaves effects of groups out, and `re.form` draws those of new groups, as lme4 does: give one of",
+      "them."
+    ))
+  }
   nsim <- check_whole(nsim, "nsim")
-  target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))
+  kept <- if (is.null(re.form)) kept_effects(object, re_formula) else given_effects(object, re.form)
+  target <- draws_target(object, newdata, response = tells_size(object, newdata), kept = kept)
   simulated <- simulation(seed, simulated_responses(object, target, nsim))
   if (is.null(newdata)) with_places(simulated, object$na.action) else simulated
 }

@@ -87,10 +87,9 @@ no_shares <- function(fit) {
   if (!all(grouped)) {
     return(sprintf("is for fixed effects and groups alone; this fit also has %s", specs[!grouped][[1L]]$label))
   }
-  link <- link_types[[fit$family$link]]
-  own <- link_has(fit$family, "same_units") || link_has(fit$family, "rates") ||
-    !is.null(link$threshold_variance) && is_discrete(fit)
-  if (!own || has_classes(fit) || is_volatility(fit) || is_censored(fit)) {
+  of_numbers <- any(vapply(c("same_units", "rates"), link_has, NA, family = fit$family)) && !has_classes(fit)
+  own <- of_numbers || !is.null(threshold_variance(fit)) || is_share(fit)
+  if (!own || is_volatility(fit) || is_censored(fit)) {
     return(sprintf("knows no residual variance of the family %s", family_label(fit)))
   }
   if (inherits(fit, "galvi_wide")) return("is for one response")
@@ -131,21 +130,40 @@ mean_effect_variance <- function(spec, fit) {
   mean(part_variances(group_part(spec, rows, own = TRUE), matrix(fit$posterior$hyper, 1L)))
 }
 
-#' Variance of an observation on the scale of the linear predictor: of log y by the log-normal approximation at the mean
-#' of y over rows and groups, without offset; of shares of successes that of the threshold by which a trial succeeds
+#' Variance of the threshold by which a trial succeeds, or between which classes lie; NULL if there is none, or one for
+#' each step of a sequence
+#' @noRd
+threshold_variance <- function(fit) {
+  if (is_of_stages(fit$family) || !is.null(stages_family(fit$family))) return(NULL)
+  variance <- link_types[[fit$family$link]]$threshold_variance
+  if (is_ordinal(fit) || is_discrete(fit) && !has_classes(fit) && !has_parameters(fit$family)) variance
+}
+
+#' Is the response, or its mean in many trials, a share that varies by a parameter of the family?
+#' @noRd
+is_share <- function(fit) {
+  !has_classes(fit) && has_parameters(fit$family) && !is.null(link_types[[fit$family$link]]$threshold_variance)
+}
+
+#' Variance of an observation on the scale of the linear predictor: that of a threshold, or of log y by the log-normal
+#' approximation at the mean of y over rows and groups, without offset. insight has it for shares too, at the mean without
+#' groups.
 #' @param mean,groups Linear predictor of each row without groups, and their variance.
 #' @noRd
 observation_variance <- function(fit, mean, groups) {
-  threshold <- link_types[[fit$family$link]]$threshold_variance
+  threshold <- threshold_variance(fit)
   if (!is.null(threshold)) return(threshold / mean(fit$model$size))
   # the mean of s^2, as with sigma beside s
   if (is_standard_error(fit$design$weights)) return(mean(1 / fit$model$size))
-  at <- log(mean(exp(mean))) + groups / 2
-  if (link_has(fit$family, "same_units")) at <- 0
+  at <- if (link_has(fit$family, "same_units")) 0 else {
+    fit$family$linkfun(mean(fit$family$linkinv(mean))) + if (is_share(fit)) 0 else groups / 2
+  }
   # of a response that would be observed wherever it lies
   known <- if (!is.null(fit$model$known)) cbind(mean(fit$model$known[, "variance"]), -Inf, Inf)
   given <- with_known(list(mean = cbind(at), variance = cbind(0)), known)
-  variance <- response_moment(fit, given, "variance", size = 1)
+  # of the share among so many trials that only its mean varies
+  trials <- if (is_share(fit) && is_discrete(fit)) 1e8 else 1
+  variance <- response_moment(fit, given, "variance", size = trials) / trials^2
   if (link_has(fit$family, "same_units")) variance else log1p(variance / response_moment(fit, given, "mean")^2)
 }
 

@@ -230,24 +230,98 @@ with_random <- function(call, value) {
 
 # corAR1(form = ~ t | g) and others of nlme, cor_ar() of brms
 with_correlation <- function(call, value) {
+  own <- read_correlation(call, value)
+  if (!is.null(own$data)) call$data <- own$data
+  if (!own$noise && is_gaussian_call(call)) call$family <- without_noise
+  with_summand(call, own$term)
+}
+
+say_correlation <- function(call, value) {
+  own <- read_correlation(call, value)
+  c(
+    "Correlated residuals are a term of the formula.",
+    if (!is.null(own$data)) sprintf("`%s` is the order of the rows%s, which no other column says here.",
+      own$step, if (is.null(own$group)) "" else sprintf(" in each level of `%s`", deparse_one(own$group))),
+    if (!own$noise && is_gaussian_call(call)) "It is all of the residuals, so the family has no noise of its own.",
+    own$say
+  )
+}
+
+#' A correlation of residuals as a term
+#' @return list(term; noise: is there noise beside it? group: NULL for one series; step, data: the column of times that
+#'   has to be made, and the data with it, where the order of rows is meant; say: what else there is to know)
+#' @noRd
+read_correlation <- function(call, value) {
   form <- if (is.call(value)) Find(function(x) head_name(x) == "~", as.list(value)[-1L])
-  right <- if (is.null(form)) quote(t) else form[[length(form)]]
+  right <- if (is.null(form)) 1 else form[[length(form)]]
   group <- if (head_name(right) == "|") right[[3L]]
   at <- if (head_name(right) == "|") right[[2L]] else right
-  over <- function(word, ...) as.call(c(list(as.name(word)), at, if (!is.null(group)) list(by = group), ...))
-  term <- switch(any_head(value),
-    corCompSymm = bar_call(1, if (is.null(group)) quote(g) else group),
-    corSymm = call("(", call("|", call("+", 0, call("factor", at)), if (is.null(group)) quote(g) else group)),
-    corCAR1 = over("gp", list(kernel = quote(matern12()))),
-    corExp = , corGaus = , corSpher = , corRatio = , corLin = {
-      places <- lapply(summands(at), `[[`, "expr")
-      kernel <- switch(any_head(value), corGaus = quote(se()), corRatio = quote(rational_quadratic()),
-        quote(matern12()))
-      as.call(c(list(quote(gp)), places, list(kernel = kernel)))
-    },
-    over("ar1")
-  )
-  with_summand(call, term)
+  out <- list(group = group, noise = FALSE)
+  named <- any_head(value)
+  # the order of rows is none in which all are alike
+  if (identical(at, 1) && named != "corCompSymm") {
+    first <- first_formula(call)
+    of <- if (is.null(group)) first[[2L]] else group
+    rows <- call("seq_along", if (is.null(of)) quote(y) else of)
+    at <- if (is.null(group)) rows else call("ave", rows, group, FUN = quote(seq_along))
+    if (!is.null(call[["data"]])) {
+      out$step <- utils::tail(make.unique(c(all.vars(first), "step"), "_"), 1L)
+      out$data <- as.call(c(quote(transform), call[["data"]], stats::setNames(list(at), out$step)))
+      at <- as.name(out$step)
+    }
+  }
+  c(out[setdiff(names(out), "noise")], correlation_term(named, value, at, group))
+}
+
+#' Its list(term, noise, say)
+#' @noRd
+correlation_term <- function(named, value, at, group) {
+  of_times <- function(word) {
+    effects <- call("|", call("+", 0, call("factor", at)), group)
+    if (word == "(") call("(", effects) else call(word, effects)
+  }
+  process <- function(kernel, noise, say = NULL) {
+    places <- lapply(summands(at), `[[`, "expr")
+    if (identical(kernel, quote(matern12())) && length(places) == 1L && !is.null(group)) {
+      return(list(term = call("ou", call("|", at, group)), noise = noise, say = say))
+    }
+    by <- if (!is.null(group)) list(by = call("factor", group), by_hyper = "shared")
+    list(term = as.call(c(list(quote(gp)), places, by, list(kernel = kernel, center = FALSE))), noise = noise, say = say)
+  }
+  noise <- is.call(value) && identical(value[["nugget"]], TRUE)
+  bounded <- "There is no kernel of bounded range: matern12() is the nearest."
+  if (named == "corCompSymm") return(list(term = bar_call(1, if (is.null(group)) quote(g) else group), noise = TRUE))
+  if (named == "corSymm" && !is.null(group)) {
+    return(list(term = of_times("us"), noise = FALSE,
+      say = "Each time has a standard deviation of its own, as with varIdent()."))
+  }
+  if (named %in% c("corSpher", "corLin")) return(process(quote(matern12()), noise, bounded))
+  if (named %in% c("corCAR1", "corExp")) return(process(quote(matern12()), noise))
+  if (named == "corGaus") return(process(quote(se()), noise))
+  if (named == "corRatio") return(process(quote(rational_quadratic(alpha = fixed(1))), noise))
+  order <- arma_order(named, value)
+  if (identical(order, c(p = 1, q = 0))) {
+    return(if (is.null(group)) process(quote(matern12()), FALSE) else list(term = of_times("ar1"), noise = FALSE))
+  }
+  if (max(order) > 1 && !is.null(group)) {
+    return(list(term = of_times("homtoep"), noise = FALSE,
+      say = "A correlation for each distance in time includes those of all stationary processes."))
+  }
+  if (!is.null(group)) return(list(term = of_times("ar1"), noise = TRUE,
+    say = "An autoregression beside the noise of the family is an ARMA(1, 1) process."))
+  list(term = call(if (max(order) > 1) "ar2" else "ar1", at), noise = TRUE,
+    say = "An autoregression beside the noise of the family is a process with a moving average.")
+}
+
+# Of corARMA(p = 1, q = 1), and of brms' functions; all others are autoregressions of the first order.
+arma_order <- function(named, value) {
+  order <- list(corARMA = c(p = 0, q = 0), cor_arma = c(p = 1, q = 1), cor_ma = c(p = 0, q = 1))[[named]]
+  if (is.null(order)) order <- c(p = 1, q = 0)
+  for (name in names(order)) {
+    given <- if (is.call(value)) value[[name]]
+    if (is.numeric(given)) order[name] <- as.numeric(given)
+  }
+  order
 }
 
 # exponential(1) -> "exponential(1)", a prior that galvi does not have -> one that it has
@@ -341,18 +415,58 @@ check_foreign_method <- function(method, call, data = NULL) {
 # Variance functions of nlme, which gls() and lme() take as `weights`.
 check_variance_function <- function(call) {
   weights <- call[["weights"]]
-  if (!any_head(weights) %in% c("varIdent", "varPower", "varExp", "varFixed", "varConstPower", "varComb")) {
-    return(invisible())
-  }
-  form <- Find(function(x) head_name(x) == "~", as.list(weights)[-1L])
-  right <- if (is.null(form)) quote(x) else form[[length(form)]]
-  if (head_name(right) == "|") right <- right[[3L]]
-  if (any_head(weights) %in% c("varPower", "varConstPower") && is.symbol(right)) right <- call("log", right)
+  if (!any_head(weights) %in% variance_functions) return(invisible())
+  parts <- variance_parts(weights)
   call$weights <- NULL
+  of_means <- vapply(parts, reads_means, NA)
+  right <- Reduce(function(a, b) call("+", a, b), lapply(parts, variance_predictor, first_formula(call)[[3L]]))
   stop_galvi("argument", sprintf(
-    "`weights = %s` is a variance function of nlme: here sigma has a formula of its own, of its logarithm. Write %s.",
-    deparse_one(weights), call_text(with_own_terms(with_parameter_formula(call, call("~", right), "sigma", NULL)))
+    "`weights = %s` is a variance function of nlme: here sigma has a formula of its own, of its logarithm.%s Write %s.",
+    deparse_one(weights),
+    if (!any(of_means)) "" else paste(
+      " It is not a function of the fitted values, but it may have their predictors; in families such as Gamma(\"log\")",
+      "and tweedie() the variance grows with the mean."
+    ),
+    call_text(with_own_terms(with_parameter_formula(call, call("~", right), "sigma", NULL)))
   ))
+}
+
+variance_functions <- c("varIdent", "varPower", "varExp", "varFixed", "varConstPower", "varComb")
+
+# Those that varComb() multiplies.
+variance_parts <- function(weights) {
+  if (any_head(weights) != "varComb") return(list(weights))
+  unlist(lapply(as.list(weights)[-1L], variance_parts), recursive = FALSE)
+}
+
+variance_form <- function(weights) {
+  form <- Find(function(x) head_name(x) == "~", as.list(weights)[-1L])
+  if (!is.null(form)) form[[length(form)]]
+}
+
+# nlme's default, also written ~fitted(.)
+reads_means <- function(weights) {
+  if (any_head(weights) == "varIdent") return(FALSE)
+  form <- variance_form(weights)
+  is.null(form) || "." %in% all.vars(form)
+}
+
+#' What adds to log sigma
+#' @param mean The predictor of the response.
+#' @noRd
+variance_predictor <- function(weights, mean) {
+  form <- variance_form(weights)
+  stratum <- if (head_name(form) == "|") form[[3L]]
+  x <- if (head_name(form) == "|") form[[2L]] else form
+  named <- any_head(weights)
+  if (named == "varIdent") return(if (is.null(stratum)) 1 else stratum)
+  if (reads_means(weights)) {
+    x <- if (is.null(mean)) quote(x) else mean
+    return(if (is.null(stratum)) x else call("+", x, stratum))
+  }
+  if (named == "varFixed") return(call("offset", call("/", call("log", x), 2)))
+  if (named != "varExp") x <- call("log", x)
+  if (is.null(stratum)) x else call(":", stratum, x)
 }
 
 # The words of each argument.
@@ -418,7 +532,7 @@ foreign_arguments <- local({
   smoothness <- drop(paste(
     "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
   ))
-  correlated <- list(to = with_correlation, say = "Correlated residuals are a term of the formula.")
+  correlated <- list(to = with_correlation, say = say_correlation)
   stored <- drop("A fit keeps its data and model frame already.")
   families <- function(names) list(
     to = function(call, value) with_zero_part(with_family(call, value, names)),

@@ -55,15 +55,17 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
   all_kept <- if (is.null(kept)) lapply(specs, function(specs) rep(list(TRUE), length(specs))) else kept
   known <- or_else(attr(kept, "rows"), lapply(specs, function(specs) vector("list", length(specs))))
   whole <- with_unread(frame, kept)
-  rows <- Map(function(specs, kept, known) Map(function(spec, kept, known) {
+  anew <- or_else(attr(kept, "anew"), lapply(specs, function(specs) rep(FALSE, length(specs))))
+  rows <- Map(function(specs, kept, known, anew) Map(function(spec, kept, known, anew) {
     n <- nrow(frame)
+    if (anew) whole <- with_new_groups(spec, whole)
     # a term without effects reads nothing
     if (!any(kept) && !term_can(spec, "units")) {
       some <- if (!is.null(known)) subset_rows(list(known), rep(1L, n))[[1L]]
       return(without_effects(some, kept, n, spec))
     }
     without_effects(as_newdata_error(spec_rows(spec, whole)), kept, n, spec)
-  }, specs, kept, known), specs, all_kept, known)
+  }, specs, kept, known, anew), specs, all_kept, known, anew)
   part_of <- function(spec) group_part(spec, as_newdata_error(spec_rows(spec, whole)))
   averaged <- if (!is.null(attr(kept, "averaged"))) {
     Map(function(specs, averaged) lapply(specs[averaged], part_of), specs, attr(kept, "averaged"))

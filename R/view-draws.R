@@ -82,9 +82,10 @@ asked_draws <- function(ndraws, dots) {
 }
 
 #' @param averages May means be taken over groups?
+#' @param kept From kept_effects() or given_effects().
 #' @noRd
-draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE, averages = FALSE) {
-  kept <- if (averages) kept_in_prediction(fit, re_formula) else kept_effects(fit, re_formula)
+draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE, averages = FALSE,
+                         kept = if (averages) kept_in_prediction(fit, re_formula) else kept_effects(fit, re_formula)) {
   if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
   if (!is.null(fit$design$wide)) newdata <- new_entries(fit, newdata)
   new_target(fit, newdata, response = response, kept = kept)

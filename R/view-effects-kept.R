@@ -60,6 +60,46 @@ kept_effects <- function(fit, re_formula) {
   }))
 }
 
+#' What simulations condition on, as lme4's `re.form` says it: all other groups are new ones
+#'
+#' @param re.form As `re_formula` of kept_effects().
+#' @return As kept_effects(): every effect is kept, and the attribute `anew` says whether a term's groups are new.
+#' @noRd
+given_effects <- function(fit, re.form) {
+  kept <- kept_effects(fit, re.form)
+  if (is.null(kept)) return(NULL)
+  anew <- Map(function(specs, kept) unlist(Map(groups_are_new, specs, kept)), predictor_specs(fit$design), kept)
+  kept[] <- lapply(kept, lapply, function(kept) TRUE)
+  structure(kept, anew = anew)
+}
+
+groups_are_new <- function(spec, kept) {
+  if (all(kept)) return(FALSE)
+  why <- if (!term_can(spec, "grouped")) {
+    "it draws new effects of groups such as (1 | g)"
+  } else if (!is.null(spec$known)) {
+    "new groups are not in its known matrix"
+  } else if (any(kept)) {
+    "`re.form` must have all effects of a term, or none"
+  }
+  if (is.null(why)) return(TRUE)
+  stop_galvi("argument", sprintf(
+    "`re.form` of simulate() is not available for `%s`: %s. `re_formula = NA` leaves effects out.", spec$label, why
+  ))
+}
+
+#' The frame with groups of a term that the data do not have
+#' @noRd
+with_new_groups <- function(spec, frame) {
+  for (input in spec$inputs) {
+    name <- variable_name(input)
+    group <- level_text(frame[[name]])
+    # longer than any level that is known
+    frame[[name]] <- ifelse(is.na(group), NA, paste0(group, strrep("'", max(nchar(spec$levels)))))
+  }
+  frame
+}
+
 #' What is kept, with attributes that stand for variables which `newdata` need not have: `rows` and `frame`, a row of each
 #' term and of the model frame
 #' @noRd
@@ -230,6 +270,12 @@ check_known_levels <- function(design, rows) {
 without_target_effects <- function(fit, target, kept) {
   if (is.null(kept)) return(target)
   if (!is.null(target$sets)) target$sets <- Map(without_target_effects, fit$fits, target$sets, list(kept))
+  if (!is.null(anew <- attr(kept, "anew"))) {
+    frame <- if (is_stages_view(fit)) frame_at_stages(fit, fit$data) else fit$data
+    target$rows <- Map(function(specs, rows, anew) Map(function(spec, rows, anew) {
+      if (anew) spec_rows(spec, with_new_groups(spec, frame)) else rows
+    }, specs, rows, anew), predictor_specs(fit$design), target$rows, anew)
+  }
   target$rows <- Map(function(rows, kept, specs) Map(without_effects, rows, kept, target$n * rows_each(fit), specs),
     target$rows, kept, predictor_specs(fit$design))
   observations <- !is.null(target$marginals)

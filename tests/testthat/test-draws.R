@@ -321,3 +321,70 @@ test_that("intervals and errors of rstantools are those of drawn responses", {
     class = "galvi_error_argument"
   )
 })
+
+test_that("simulate(re.form = ) draws the effects of new groups that it leaves out, as lme4 does", {
+  skip_if_not_installed("lme4")
+  d <- as.data.frame(nlme::Orthodont)
+  of_sims <- function(fit, what, ...) apply(as.matrix(simulate(fit, 400, seed = 1, ...)), 2L, what)
+  slopes <- function(y) {
+    var(vapply(split(seq_along(y), d$Subject), function(i) stats::cov(y[i], d$age[i]) / var(d$age[i]), 0))
+  }
+  levels <- function(y) var(tapply(y, d$Subject, mean))
+  sexes <- function(y) diff(tapply(y, d$Sex, mean))^2
+  # means of 400 simulations each, that differ by their Monte Carlo errors; the same estimates, known, as those of lmer()
+  expect_alike <- function(a, b) expect_lt(abs(mean(a) - mean(b)), 4 * sqrt((var(a) + var(b)) / 400))
+  control <- galvi_control(uncertainty = "factorised")
+  d$half <- factor(as.integer(d$Subject) %% 2)
+  d$id <- (as.integer(d$Subject) + 1) %/% 2
+  for (formula in list(distance ~ age + (age | Subject), distance ~ age + (1 | id / half))) {
+    ours <- galvi(formula, d, control = control, verbose = FALSE)
+    theirs <- suppressMessages(suppressWarnings(lme4::lmer(formula, d)))
+    for (what in list(slopes, levels)) {
+      expect_alike(of_sims(ours, what, re.form = NA), of_sims(theirs, what, re.form = NA))
+      expect_alike(of_sims(ours, what, re.form = ~0, newdata = d), of_sims(theirs, what, re.form = NA))
+    }
+  }
+  # one of two groupings is kept
+  ours <- galvi(distance ~ 1 + iid(Subject) + (1 | Sex), d, control = control, verbose = FALSE)
+  theirs <- lme4::lmer(distance ~ 1 + (1 | Subject) + (1 | Sex), d)
+  expect_alike(of_sims(ours, sexes, re.form = ~ (1 | Sex)), of_sims(theirs, sexes, re.form = ~ (1 | Sex)))
+  expect_alike(of_sims(ours, levels, re.form = ~ (1 | Sex)), of_sims(theirs, levels, re.form = ~ (1 | Sex)))
+  # DHARMa's simulations
+  drawn <- with_seed(1, getSimulations.galvi(ours, 3, "unconditional"))
+  expect_equal(drawn, unname(as.matrix(with_seed(1, simulate(ours, 3, re.form = NA)))))
+  # NULL conditions, and re_formula leaves out, as in brms
+  expect_identical(simulate(ours, 2, seed = 1, re.form = NULL), simulate(ours, 2, seed = 1))
+  expect_lt(mean(of_sims(ours, levels, re_formula = NA)), 0.5 * mean(of_sims(ours, levels)))
+})
+
+test_that("simulate(re.form = ) takes groups of several predictors, of stages and of some levels, or says why not", {
+  d <- field_data()
+  # new groups differ, old ones have effects that are known
+  between <- function(fit, ...) {
+    sims <- as.matrix(simulate(fit, 200, seed = 1, ...))
+    mean(apply(sims, 2L, function(y) var(tapply(as.numeric(y), d$g, mean))))
+  }
+  known <- fixed(2)
+  for (fit in list(
+    galvi(y ~ x + (1 | g), d, family = poisson(), prior = list(sd = known)),
+    galvi(list(y ~ 1, zi ~ 1 + (1 | g)), d, family = zero_inflated(poisson()), prior = list(zi = list(sd = known))),
+    galvi(list(w ~ 1 + (1 | g), sigma ~ 1), d, prior = list(sd = known)),
+    galvi(y ~ x + iid(g, by = f, variance = fixed(4)), d, family = poisson())
+  )) expect_gt(between(fit, re.form = NA), 1.5 * between(fit, re_formula = NA))
+  ordered <- galvi(k ~ cs(x) + (1 | g), transform(d, k = factor(k, ordered = TRUE)), family = sratio())
+  expect_named(table(simulate(ordered, seed = 1, re.form = NA)[[1L]]), c("a", "b", "c"))
+  # a level that looks like a new one
+  d$h <- ifelse(d$g == "a", "b'", d$g)
+  fit <- galvi(w ~ 1 + (1 | h), d, prior = list(sd = known, sigma = fixed(0.01)))
+  moved <- as.matrix(simulate(fit, 100, seed = 1, re.form = NA))
+  expect_gt(min(apply(moved, 1L, sd)), 1)
+  two <- galvi(w ~ x + (x | g), d, prior = list(sd = known, cor = fixed(0)))
+  refused <- function(fit, ...) expect_error(simulate(fit, ...), "re.form", class = "galvi_error_argument")
+  refused(two, re.form = ~ (1 | g))
+  refused(two, re.form = NA, re_formula = NA)
+  refused(two, re.form = "integrate")
+  refused(galvi(w ~ ou(t | g), d), re.form = NA)
+  A <- diag(4) + 0.1
+  dimnames(A) <- list(letters[1:4], letters[1:4])
+  refused(galvi(w ~ (1 | gr(g, cov = A)), d), re.form = NA)
+})

@@ -145,7 +145,7 @@ test_that("arguments of other packages are shown as they are written here, and r
       scale = ~ z,
     sigma = ~ z, shape = ~ z, phi = ~ z, phi.formula = ~ z, nu.formula = ~ z, nu.fo = ~ z,
     random = ~ 1 | g, random = list(g = ~ x), random = list(~ 1 | g), correlation = corAR1(form = ~ t | g),
-    correlation = corCompSymm(form = ~ 1 | g), correlation = corCAR1(form = ~ t | f),
+    correlation = corCompSymm(form = ~ 1 | g), correlation = corCAR1(form = ~ t | g),
       correlation = corExp(form = ~ x + z),
     correlation = corSymm(form = ~ t | g), rho = 0.5, autocor = cor_ar(~ t | g), dist = "weibull", distribution = "t",
       link = "probit",
@@ -217,6 +217,63 @@ test_that("words of other packages for `method` and `weights` are explained", {
   for (weights in alist(varIdent(form = ~ 1 | f), varPower(form = ~ z), nlme::varExp(form = ~ z))) {
     said <- message_of_error(eval(bquote(galvi(y ~ x, d, weights = .(weights))), env))
     expect_runs(advised_call(said), env, said)
+  }
+})
+
+test_that("correlations and variance functions of nlme are advised as models that have gls()'s estimates", {
+  d <- as.data.frame(nlme::Orthodont)
+  advice <- function(argument, value) {
+    call <- as.call(c(quote(galvi), quote(distance ~ age), data = quote(d), stats::setNames(list(value), argument)))
+    said <- message_of_error(eval(call))
+    call <- advised_call(said)
+    call[[1L]] <- galvi
+    call$verbose <- FALSE
+    list(said = said, fit = suppressWarnings(eval(call)))
+  }
+  # flat priors and known hyperparameters move the coefficients by less than a twentieth of a standard error
+  expect_peer <- function(argument, value, peer = value) {
+    fit <- advice(argument, value)$fit
+    theirs <- eval(as.call(c(quote(nlme::gls), quote(distance ~ age), data = quote(d),
+      stats::setNames(list(peer), argument))))
+    own <- coef(fit)[c("(Intercept)", "age")]
+    expect_lt(max(abs(own - coef(theirs)) / sqrt(diag(vcov(theirs)))), 0.05, label = deparse1(value))
+  }
+  exact <- alist(
+    corAR1(form = ~ 1 | Subject), corCompSymm(form = ~ 1 | Subject), corARMA(form = ~ 1 | Subject, p = 1, q = 1),
+    corARMA(form = ~ 1 | Subject, p = 3), corCAR1(form = ~ age | Subject), corExp(form = ~ age | Subject),
+    corExp(form = ~ age | Subject, nugget = TRUE), corExp(form = ~ 1 | Subject), corGaus(form = ~ age | Subject),
+    corRatio(form = ~ age | Subject)
+  )
+  for (value in exact) {
+    value[[1L]] <- call("::", quote(nlme), value[[1L]])
+    expect_peer("correlation", value)
+  }
+  # steps of two years, of which gls() takes the square root of a correlation
+  expect_peer("correlation", quote(nlme::corAR1(form = ~ age | Subject)), quote(nlme::corAR1(form = ~ 1 | Subject)))
+  for (value in alist(corSymm(form = ~ 1 | Subject), corSpher(form = ~ age | Subject), corAR1())) {
+    expect_s3_class(advice("correlation", value)$fit, "galvi")
+  }
+  expect_match(advice("correlation", quote(corSymm(form = ~ age | Subject)))$said, "standard deviation of its own")
+  for (value in alist(varIdent(form = ~ 1 | Sex), varPower(form = ~age), varExp(form = ~age), varFixed(~age),
+    varExp(form = ~ age | Sex))) {
+    value[[1L]] <- call("::", quote(nlme), value[[1L]])
+    expect_peer("weights", value)
+  }
+  for (value in alist(varPower(), varConstPower(form = ~ fitted(.)), varComb(varIdent(form = ~ 1 | Sex), varPower()))) {
+    own <- advice("weights", value)
+    expect_match(own$said, "fitted values")
+    expect_true("sigma_age" %in% names(coef(own$fit)))
+  }
+  # series of one group, and no data
+  d <- data.frame(t = 1:60, y = as.numeric(stats::filter(sin(1:60 * 5)^3, 0.6, "recursive")))
+  y <- d$y
+  for (data in list(NULL, quote(d))) {
+    said <- message_of_error(eval(as.call(c(quote(galvi), quote(y ~ 1), data = data,
+      correlation = quote(nlme::corAR1())))))
+    call <- advised_call(said)
+    call[[1L]] <- galvi
+    theirs <- nlme::gls(y ~ 1, correlation = nlme::corAR1())
+    expect_lt(abs(coef(eval(call)) - coef(theirs)) / sqrt(vcov(theirs)), 0.05)
   }
 })
 

@@ -311,6 +311,16 @@ test_that("an estimate outside its own interval is said", {
   expect_null(galvi(y ~ 1 + (1 | g), transform(d, y = y + rep(0:1, 1000)), poisson())$notes)
 })
 
+test_that("so is one at the end of its range", {
+  # tails of a power of y, which are those of no size
+  set.seed(2)
+  d <- data.frame(y = c(rep(0, 20), sample(300, 120, TRUE, (1:300)^-1.8)))
+  got <- noted(galvi(y ~ 1, d, hurdle(negbinomial())), "interval")
+  expect_identical(got$fit$hyper$status, "at bound")
+  expect_lt(got$fit$hyper$estimate, got$fit$hyper$lwr)
+  expect_match(got$note$text, "`hurdle_negbinomial.size`: the estimate lies outside its interval", fixed = TRUE)
+})
+
 test_that("a smooth whose variance is estimated as zero is said where it has an interval that leaves zero out", {
   set.seed(4)
   d <- data.frame(x = runif(100), z = runif(100), g = gl(4, 25))

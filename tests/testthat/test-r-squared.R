@@ -78,14 +78,48 @@ test_that("get_variance() says what it is not for", {
   refused(fits$gaussian, "none.*bayes_R2")
   refused(fits$two, "one linear predictor, and this one has 2: it returns NULL")
   refused(galvi(mpg ~ gp(wt) + (1 | gear), mtcars, hyper = "fixed"), "gp\\(wt\\)")
-  beta <- galvi(y ~ 1 + (1 | g), data.frame(y = 1:9 / 10, g = gl(3, 3)), beta_family(), hyper = "fixed")
-  refused(beta, "beta")
+  d <- data.frame(k = factor(rep(1:3, 6), ordered = TRUE), x = sin(1:18), g = gl(3, 6))
+  refused(galvi(k ~ 1 + (1 | g), d, sratio(), hyper = "fixed"), "sratio")
+  refused(galvi(k ~ cs(x) + (1 | g), d, sratio(), hyper = "fixed"), "sratio")
   heavy <- galvi(mpg ~ wt + (1 | gear), mtcars, student(df = fixed(1.5)), hyper = "fixed")
   refused(heavy, "finite")
   skip_if_not_installed("performance", "0.19.0")
   expect_null(suppressWarnings(performance::icc(fits$two)))
   # which have no shares, but fitted values
-  expect_named(performance::r2(beta), "R2")
+  expect_named(performance::r2(fits$two), "R2")
+})
+
+test_that("variances of shares and of ordered classes are those of glmmTMB and clmm(), at their variances", {
+  skip_if_not_installed("insight", "1.0.0")
+  skip_if_not_installed("lme4")
+  set.seed(3)
+  d <- data.frame(g = gl(25, 8), x = rnorm(200), n = sample(5:30, 200, TRUE))
+  eta <- 0.5 * d$x - 0.5 + rnorm(25)[d$g]
+  d$p <- rbeta(200, 8 * plogis(eta), 8 * (1 - plogis(eta)))
+  d$y <- rbinom(200, d$n, d$p)
+  d$f <- d$n - d$y
+  d$k <- cut(eta + rlogis(200), c(-Inf, -1, 1, Inf), labels = FALSE)
+  d$k <- factor(d$k, ordered = TRUE)
+  # posterior means of coefficients, not modes
+  expect_near <- function(ours, theirs) {
+    parts <- c("var.fixed", "var.random", "var.residual", "var.distribution")
+    shares <- suppressWarnings(lapply(list(ours, theirs), function(fit) unlist(insight::get_variance(fit)[parts])))
+    expect_equal(shares[[1L]], shares[[2L]], tolerance = 0.03)
+  }
+  at <- function(sd) list(sd = fixed(signif(sd, 6L)))
+  if (requireNamespace("glmmTMB", quietly = TRUE)) {
+    sd_of <- function(fit) sqrt(as.numeric(glmmTMB::VarCorr(fit)$cond$g))
+    theirs <- glmmTMB::glmmTMB(p ~ x + (1 | g), d, glmmTMB::beta_family())
+    expect_near(galvi(p ~ x + (1 | g), d, beta_family(), prior = at(sd_of(theirs))), theirs)
+    theirs <- glmmTMB::glmmTMB(cbind(y, f) ~ x + (1 | g), d, glmmTMB::betabinomial())
+    expect_near(galvi(cbind(y, f) ~ x + (1 | g), d, beta_binomial(), prior = at(sd_of(theirs))), theirs)
+  }
+  skip_if_not_installed("ordinal")
+  for (link in c("logit", "probit")) {
+    theirs <- ordinal::clmm(k ~ x + (1 | g), d, link = link)
+    sd <- sqrt(as.numeric(ordinal::VarCorr(theirs)$g))
+    expect_near(galvi(k ~ x + (1 | g), d, cumulative(link), prior = at(sd)), theirs)
+  }
 })
 
 test_that("bayes_R2() is b^2 v / (b^2 v + sigma^2) of a line, and takes trials one by one", {
