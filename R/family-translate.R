@@ -206,6 +206,14 @@ refused_families <- c(
     "use zero_one_inflated_beta(), or ordbeta(), which has one linear predictor for zeros and the mean",
   "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\"), lognormal() or loglogistic() for y > 0",
   "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
+  "^ziplss$" = paste(
+    "it is a hurdle; use hurdle(poisson()) with list(y ~ x, hu ~ z), where `hu` is the probability of zero, by a logit",
+    "instead of a complementary log-log link"
+  ),
+  "^zero inflated poisson$" = paste(
+    "its probability of zero depends on the mean of the counts; use hurdle(poisson()), or zero_inflated(poisson()) for",
+    "zeros beside those of the counts"
+  ),
   "zero.inflated.|^zip" = "galvi does not have its likelihood; use zero_inflated()",
   "^truncated_poisson$" = "write the left side as y | trunc(lb = 1) and use poisson(); with zeros, hurdle()",
   "^truncated_nbinom2$" = "write the left side as y | trunc(lb = 1) and use negbinomial(); with zeros, hurdle()",

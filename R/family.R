@@ -358,6 +358,12 @@ describe_option <- function(value) {
   if (is.numeric(value)) format(value) else dQuote(value, FALSE)
 }
 
+# What to do in place of responses with formulas of their own.
+responses_apart <- paste(
+  "Responses with formulas of their own are fits of their own, one galvi() for each; mvbind(y1, y2) ~ x + rescor() and",
+  "responses() have one right side for all."
+)
+
 #' Anything that users may give as a family -> galvi_family; errors say what to use
 #' @noRd
 as_galvi_family <- function(x, link = NULL, arg = "family") {
@@ -380,6 +386,11 @@ as_galvi_family <- function(x, link = NULL, arg = "family") {
   if (is_rstanarm_prior(x)) {
     stop_galvi("family", sprintf(
       "`%s` is the prior %s() of rstanarm: priors go to `prior`, and `family` is a family such as binomial().", arg, x$dist
+    ))
+  }
+  if (is.list(x) && !is.object(x) && length(x) > 1L) {
+    stop_galvi("family", sprintf(
+      "`%s` is a list, which is for the columns of responses() and mvbind(). %s", arg, responses_apart
     ))
   }
   stop_galvi("family", sprintf(

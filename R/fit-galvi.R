@@ -421,6 +421,7 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
     read_design(formula, data, family, args, na.action, control$chunk_rows), call, formula
   )
   design$proper <- sample_prior == "only"
+  if (is.null(call[["family"]])) say_times_are_normal(design)
   model <- galvi_model(design, prior, start, expectation, hyper, control)
   if (sample_prior == "only") return(galvi_fit(model, prior_posterior(model), call))
   last_fit$standing <- NULL
@@ -475,6 +476,18 @@ family_argument <- function(formula, frame) {
   stop_galvi("family", paste(
     "The formula and the argument `family` have different families: leave one of them out."
   ))
+}
+
+# Times without a family, for which survreg() and others have another one.
+say_times_are_normal <- function(design) {
+  response <- stats::model.response(design$data)
+  if (design$family$family != "gaussian" || !inherits(response, "Surv")) return(invisible())
+  times <- unclass(response)[, colnames(response) != "status"]
+  if (any(times < 0, na.rm = TRUE)) return(invisible())
+  inform_galvi("family", sprintf(paste(
+    "`family` is not given, so that `%s` is normal, and predicted times may be negative. Families of times are",
+    "weibull(), the default of survreg(), lognormal() and others (?\"survival-families\"), and cox()."
+  ), names(design$data)[1L]))
 }
 
 # One family stands for a list of equal ones.

@@ -118,7 +118,8 @@ exact_check <- function(fit, draws) {
 
 importance_check <- function(fit, draws) {
   bound <- exact_bound(fit)
-  sample <- weigh_draws(fit, bound, draws)
+  size <- draws_size(fit, fit$nobs, draws, n_latents(fit), "Take fewer `draws`.")
+  sample <- with_memory(size, weigh_draws(fit, bound, draws), fit$control$threads)
   smoothed <- smooth_weights(sample$log_weight)
   w <- smoothed$weight
   log_evidence <- smoothed$scale + log(mean(w))
@@ -161,51 +162,41 @@ exact_bound <- function(fit) {
 #' @noRd
 weigh_draws <- function(fit, bound, draws) {
   q <- fit$posterior
-  model <- fit$model
   n <- fit$nobs
-  moved <- do.call(rbind, lapply(latent_roots(fit), function(root) {
-    root(matrix(stats::rnorm(root(NULL) * draws), ncol = draws))
-  }))
-  mean <- as.vector(q$mean)
-  eta <- mean + moved
-  rows <- aperm(array(eta, c(n, ncol(q$mean), draws)), c(1L, 3L, 2L))
-  log_p <- matrix(given_log_density(fit, matrix(rows, n * draws), draws), n)
-  site <- as.vector(q$lambda) * (moved^2 - as.vector(q$variance)) / 2 - as.vector(q$alpha) * moved
-  list(log_weight = colSums(weighted(log_p, model$weights)) + colSums(site) - bound$kl, moved = moved)
+  moved <- moved_draws(fit, draws)
+  variance <- as.vector(q$variance)
+  # some draws at a time, which needs less memory and can be interrupted
+  log_weight <- lapply(runs_of_length(draws, 1e6 %/% n), function(some) {
+    d <- moved[, some, drop = FALSE]
+    rows <- aperm(array(as.vector(q$mean) + d, c(n, ncol(q$mean), length(some))), c(1L, 3L, 2L))
+    log_p <- given_log_density(fit, matrix(rows, n * length(some)), rep(seq_len(n), length(some)))
+    site <- as.vector(q$lambda) * (d^2 - variance) / 2 - as.vector(q$alpha) * d
+    colSums(weighted(matrix(log_p, n), fit$model$weights)) + colSums(site)
+  })
+  list(log_weight = unlist(log_weight) - bound$kl, moved = moved)
 }
 
-#' One function per latent that turns standard normal draws into draws of eta - m; for NULL it returns how many it needs
+#' Draws of eta - m at the observations, N K x draws
 #' @noRd
-latent_roots <- function(fit) {
-  if (n_predictors(fit) > 1L) return(unlist(lapply(predictors(fit), latent_roots), recursive = FALSE))
-  as_root <- function(A) {
-    force(A)
-    function(e) if (is.null(e)) ncol(A) else A %*% e
-  }
-  columns <- lapply(term_rows(fit$model), `[[`, "W")
-  # those of a kernel are the core's
-  if (!is.null(fit$posterior$latent) && !any(vapply(columns, is.null, NA))) {
-    W <- do.call(cbind, columns)
-    return(lapply(fit$posterior$latent, function(z) as_root(W %*% z$chol)))
-  }
-  covariance <- joint_covariance(fit, training_target(fit))
-  if (!is.list(covariance)) covariance <- list(covariance)
-  lapply(covariance, function(V) as_root(covariance_root(V)))
+moved_draws <- function(fit, draws) {
+  eta <- draw_latent(fit$model, fit$posterior, training_target(fit)$rows, draws, fit$control$threads)
+  do.call(rbind, eta) - as.vector(fit$posterior$mean - fit$model$offset)
 }
 
-#' log p(y | eta), eta: (N times) x K, the observations repeated
+# 1 .. n in pieces of about `size`.
+runs_of_length <- function(n, size) split(seq_len(n), (seq_len(n) - 1L) %/% max(1L, size))
+
+#' log p(y | eta), eta: a row for each of these observations, K columns
 #' @noRd
-given_log_density <- function(fit, eta, times) {
+given_log_density <- function(fit, eta, rows) {
   model <- fit$model
   given <- list(mean = eta, variance = matrix(0, nrow(eta), ncol(eta)))
-  y <- rep(model$y, times)
   if (has_classes(fit)) return(class_log_probability(fit, given, list(
-    y = y, size = rep(model$size, times), counts = take_rows_of(model$counts, rep(seq_along(model$y), times))
+    y = model$y[rows], size = model$size[rows], counts = take_rows_of(model$counts, rows)
   )))
-  again <- rep(seq_along(model$y), times)
-  given <- with_known(given, model$known, again)
-  censoring <- take_rows_of(model$censoring, again)
-  response_moment(fit, given, "log_density", rep(model$size, times), y, censoring = censoring)
+  given <- with_known(given, model$known, rows)
+  censoring <- take_rows_of(model$censoring, rows)
+  response_moment(fit, given, "log_density", model$size[rows], model$y[rows], censoring = censoring)
 }
 
 #' Pareto smoothed weights over exp(scale), and the tail's k; equal weights have none
@@ -246,18 +237,19 @@ own_moments <- function(fit) {
   if (n_latents(fit) > 1L) return(data.frame(own_mean = NA_real_, own_sd = NA_real_))
   # in sds of q; for such smooth functions the trapezium rule is accurate to rounding error
   t <- seq(-10, 10, by = 0.1)
-  q <- lapply(fit$posterior[c("mean", "variance", "alpha", "lambda")], function(x) x[, 1L])
-  sd <- sqrt(q$variance)
-  eta <- outer(sd, t) + q$mean
-  log_p <- matrix(given_log_density(fit, matrix(eta), length(t)), fit$nobs)
-  tilted <- weighted(log_p, fit$model$weights) - outer(q$alpha * sd, t) -
-    outer((1 - q$lambda * q$variance) / 2, t^2)
-  weight <- exp(tilted - apply(tilted, 1L, max))
-  weight <- weight / rowSums(weight)
-  shift <- drop(weight %*% t)
-  data.frame(
-    own_mean = q$mean + sd * shift, own_sd = sd * sqrt(pmax(drop(weight %*% t^2) - shift^2, 0))
-  )
+  moments <- lapply(runs_of_length(fit$nobs, 5000), function(rows) {
+    q <- lapply(fit$posterior[c("mean", "variance", "alpha", "lambda")], function(x) x[rows, 1L])
+    sd <- sqrt(q$variance)
+    eta <- outer(sd, t) + q$mean
+    log_p <- matrix(given_log_density(fit, matrix(eta), rep(rows, length(t))), length(rows))
+    tilted <- weighted(log_p, fit$model$weights[rows]) - outer(q$alpha * sd, t) -
+      outer((1 - q$lambda * q$variance) / 2, t^2)
+    weight <- exp(tilted - apply(tilted, 1L, max))
+    weight <- weight / rowSums(weight)
+    shift <- drop(weight %*% t)
+    data.frame(own_mean = q$mean + sd * shift, own_sd = sd * sqrt(pmax(drop(weight %*% t^2) - shift^2, 0)))
+  })
+  do.call(rbind, unname(moments))
 }
 
 # What check_fit() found, in words.

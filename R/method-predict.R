@@ -252,6 +252,12 @@ check_foreign_type <- function(fit, type) {
       "predictor, and type = \"link\" with `covariance = TRUE` its covariance matrix."
     ))
   }
+  if (identical(type, "iterms")) {
+    stop_galvi("argument", paste(
+      "predict() has no type \"iterms\": `type = \"terms\"` has the same values, with the standard errors of each term",
+      "alone, to which mgcv's \"iterms\" adds the uncertainty of the mean."
+    ))
+  }
   if (isTRUE(type %in% c("lp", "linear", "linpred", "linear.predictor"))) {
     stop_galvi("argument", sprintf("predict() has no type \"%s\": use `type = \"link\"`.", type))
   }

@@ -10,11 +10,23 @@ argument_text <- function(x, default) {
   if (is.character(x)) x else deparse_one(x)
 }
 
-gp_text <- function(v, by = NULL, kernel = NULL) {
-  sprintf("gp(%s)", paste(c(
-    if (length(v)) v else "x", if (!is.null(by)) sprintf("by = %s", argument_text(by, "g")),
-    if (!is.null(kernel)) sprintf("kernel = %s", kernel)
-  ), collapse = ", "))
+smooth_text <- function(v, by) {
+  sprintf("s(%s)", paste(c(if (length(v)) v else "x", if (!is.null(by)) sprintf("by = %s", argument_text(by, "g"))),
+    collapse = ", "))
+}
+
+# seasonal(12) and f(t, model = "seasonal", season.length = 12): what comes again after so many steps
+seasonal_text <- function(v, a) {
+  period <- or_else(a[["season.length"]], Find(is.numeric, unname(a)))
+  sprintf("gp(%s, kernel = periodic(%s))", first_of(v, "t"), argument_text(period, "12"))
+}
+
+# besag(g, W), bym2(g, W): models of INLA by their names
+graph_term <- function(model) {
+  function(v, a) {
+    graph <- if (length(v) > 1L) v[2L] else argument_text(or_else(a[["graph"]], a[["W"]]), "W")
+    inla_term(first_of(v, "g"), list(model = model, graph = str2lang(graph)))
+  }
 }
 
 # f(g, model = ) of INLA
@@ -35,7 +47,7 @@ inla_term <- function(v, a) {
     bym2 = own("gmrf", sprintf("graph = %s", graph), "model = \"bym2\""),
     besagproper = own("gmrf", sprintf("graph = %s", graph), "model = \"proper\""),
     bym = sprintf("iid(%s) + gmrf(%s, graph = %s)", g, g, graph),
-    ou = sprintf("gp(%s, kernel = matern12())", g), linear = g, sprintf("gp(%s)", g)
+    ou = sprintf("gp(%s, kernel = matern12())", g), linear = g, seasonal = seasonal_text(g, a), sprintf("gp(%s)", g)
   )
 }
 
@@ -495,7 +507,7 @@ foreign_terms <- local({
   term <- function(from, to, say = NULL, bar = FALSE, strict = FALSE, family = NULL) {
     list(from = from, to = to, say = say, bar = bar, strict = strict, family = family)
   }
-  smooth <- function(v, a) gp_text(v, by = a[["by"]])
+  smooth <- function(v, a) smooth_text(v, a[["by"]])
   group <- function(v, a) sprintf("(1 | %s)", first_of(v, "g"))
   # a stratum may be a number, and strata(a, b) are the combinations
   strata_group <- function(v, a) sprintf("(1 | %s)", paste(if (length(v)) v else "g", collapse = ":"))
@@ -519,6 +531,11 @@ foreign_terms <- local({
         paste(list_names(if (length(v)) v else "x"), "= normal(0, 1)", collapse = ", "))),
     Error = term("stats::aov", group),
     f = term("INLA", inla_term, strict = TRUE),
+    besag = term("INLA", graph_term("besag")), bym = term("INLA", graph_term("bym")),
+    bym2 = term("INLA", graph_term("bym2")), icar = term("brms", graph_term("besag")),
+    seasonal = term("INLA", seasonal_text, paste(
+      "That pattern is the same in every period; with kernel = periodic(12) * matern32() it changes slowly."
+    )),
     car = term("brms", function(v, a) graph_text(argument_text(a[["gr"]], "g"), first_of(v, "W"), a[["type"]],
       "proper"),
       strict = TRUE),
@@ -553,7 +570,7 @@ foreign_terms <- local({
     cs = term("brms or gamlss", as_it_is, paste(
       "Effects that differ between thresholds are those of family = sratio() and cratio(), which take cs(): thresholds of",
       "cumulative() could cross, and those of acat() are not decisions that are independent of each other. As a smooth",
-      "write gp(%s)."
+      "write s(%s)."
     )),
     Matern = term("spaMM", function(v, a) sprintf("spde(%s)", gsub(" \\+ ", ", ", bar_sides(a)$group)), bar = TRUE),
     adjacency = term("spaMM", function(v, a) sprintf("gmrf(%s, graph = W)", bar_sides(a)$group), bar = TRUE),

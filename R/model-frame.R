@@ -91,10 +91,15 @@ model_frame <- function(terms, data, args, na.action) {
     stop_galvi(what, unreadable(message, "data", data))
   }
   # arithmetic with factors warns, and is NA in all rows
-  frame <- withCallingHandlers(
+  evaluate <- function() withCallingHandlers(
     tryCatch(with_point(eval(call, environment(terms))), error = failed),
     warning = function(w) if (head_name(conditionCall(w)) == "Ops.factor") failed(w)
   )
+  frame <- evaluate()
+  if (!is.null(attr(data, "all_rows"))) {
+    call$formula <- polynomials_over(attr(frame, "terms"), attr(data, "all_rows"))
+    if (!identical(call$formula, attr(frame, "terms"))) frame <- evaluate()
+  }
   check_shapes(frame)
   check_magnitudes(frame)
   if (!is.null(errors)) check_standard_errors(frame[["(weights)"]], errors)
@@ -111,6 +116,24 @@ model_frame <- function(terms, data, args, na.action) {
   }
   attr(frame, "row_names_are") <- row_name_kind(data)
   frame
+}
+
+#' The terms of a sample's frame, with the columns of poly() in the units that they have over all rows, where each has
+#' length one
+#' @noRd
+polynomials_over <- function(terms, rows) {
+  over_rows <- function(coefs) {
+    if (is.null(coefs$norm2)) return(lapply(coefs, over_rows)) # of several variables
+    # the second is the number of rows
+    coefs$norm2[-1L] <- coefs$norm2[-1L] * (rows / coefs$norm2[2L])
+    coefs
+  }
+  computed <- attr(terms, "predvars")
+  for (at in which(vapply(as.list(computed), head_name, "") == "poly")) {
+    if (!is.null(computed[[at]]$coefs)) computed[[at]]$coefs <- over_rows(computed[[at]]$coefs)
+  }
+  attr(terms, "predvars") <- computed
+  terms
 }
 
 # Functions of the formula that stop at values that are not finite or missing, as ns() and poly() do.

@@ -121,8 +121,9 @@ check_left_side <- function(formula, family) {
   type <- family_type(family)
   if (length(formula) != 3L || !is.symbol(formula[[2L]])) {
     stop_galvi("formula", sprintf(
-      "`formula`: in a list every formula after the first must name a parameter on its left side%s, not %s.",
-      if (length(type$dpars)) sprintf(", as in %s ~ x", names(type$dpars)[1L]) else "", deparse_one(formula)
+      "`formula`: in a list every formula after the first must name a parameter on its left side%s, not %s.%s",
+      if (length(type$dpars)) sprintf(", as in %s ~ x", names(type$dpars)[1L]) else "", deparse_one(formula),
+      if (length(formula) == 3L) paste0(" ", responses_apart) else ""
     ))
   }
   name <- as.character(formula[[2L]])
@@ -135,7 +136,7 @@ check_left_side <- function(formula, family) {
     "`formula`: %s has no linear predictor of `%s`; %s.%s", the_family(family), name, known_parameters(type),
     if (name %in% c("zi", "hu")) {
       sprintf(" Use %s for that.", c(zi = "zero_inflated()", hu = "hurdle()")[[name]])
-    } else ""
+    } else paste0(" ", responses_apart)
   ))
 }
 

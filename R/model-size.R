@@ -216,10 +216,11 @@ latents_size <- function(n, k, family) {
 
 #' Draws of functions at n rows; if the latent vector is as long as the data, from their joint covariance
 #' @noRd
-draws_size <- function(fit, n, draws, width = 1) {
+draws_size <- function(fit, n, draws, width = 1,
+                       advice = "Take fewer draws (`ndraws`) or fewer rows (`newdata`).") {
   k <- n_latents(fit)
   bytes <- 8 * n * (2 * k + width) * draws + if (is_full(fit$model)) 24 * n^2 + 16 * length(fit$model$y) * n else 0
-  new_size(bytes, n, sprintf("%s draws", whole_words(draws)), "Take fewer draws (`ndraws`) or fewer rows (`newdata`).")
+  new_size(bytes, n, sprintf("%s draws", whole_words(draws)), advice)
 }
 
 #' Draws of coefficients and hyperparameters, each of which is in six matrices for a while

@@ -4,6 +4,9 @@
 # how many rows are read at a time, so neither do results.
 block_rows <- 65536
 
+# Most memory for blocks that are kept between passes, in bytes.
+kept_bytes <- 2^28
+
 #' Rows of the model, block by block, as src/border/r_sources.h expects them
 #'
 #' @param stream From scan_source(), with `rows`, their number, from count_rows().
@@ -13,6 +16,7 @@ block_rows <- 65536
 #' @noRd
 source_passes <- function(stream, design, chunk_rows) {
   reader <- NULL
+  block_of <- if (any(which_can(all_specs(design), "costly"))) kept_blocks() else checked_block
   first_sums <- list()  # of each block in the first pass
   failure <- NULL
   close <- function() {
@@ -27,7 +31,7 @@ source_passes <- function(stream, design, chunk_rows) {
   as_condition <- function(expr) tryCatch(expr, error = function(e) failure <<- e)
   open_pass <- function(bounds) {
     close()
-    reader <<- read_blocks(stream, design, chunk_rows)
+    reader <<- read_blocks(stream, design, chunk_rows, block_of = block_of)
     sizes <- diff(bounds[block_bounds(bounds)])
     at <- 0L
     waiting <- NULL  # rows that were read, but not yet returned
@@ -176,8 +180,9 @@ read_share <- function(unread) {
 #' @param skip Number of rows before the first chunk to return.
 #' @param counting Is this the pass that counts the rows? The formula is then checked on the first chunk, and each block
 #'   has the signature of its chunk as an attribute.
+#' @param block_of Makes a block of a chunk.
 #' @noRd
-read_blocks <- function(stream, design, chunk_rows, skip = 0, counting = FALSE) {
+read_blocks <- function(stream, design, chunk_rows, skip = 0, counting = FALSE, block_of = checked_block) {
   reader <- read_rows(stream$source, stream$columns, rows_at_a_time(chunk_rows))
   list(
     read = function() {
@@ -186,7 +191,7 @@ read_blocks <- function(stream, design, chunk_rows, skip = 0, counting = FALSE) 
         if (is.null(chunk)) return(NULL)
         before <- attr(chunk, "before")
         if (before < skip) next
-        block <- checked_block(chunk, stream, design)
+        block <- block_of(chunk, stream, design)
         if (counting) {
           if (before == 0) check_rows_alone(design, chunk, "only some rows are read at a time")
           attr(block, "signature") <- signature_of_rows(chunk, before)
@@ -196,6 +201,27 @@ read_blocks <- function(stream, design, chunk_rows, skip = 0, counting = FALSE) 
     },
     close = reader$close
   )
+}
+
+#' checked_block() for several passes: while there is room, blocks are kept with their chunks, which are still read, and
+#' computed anew only for chunks that have changed.
+#' @param most Bytes of all that is kept.
+#' @noRd
+kept_blocks <- function(most = kept_bytes) {
+  kept <- list()
+  bytes <- 0
+  function(chunk, stream, design) {
+    name <- row_number(attr(chunk, "before"))
+    known <- kept[[name]]
+    if (identical(known$chunk, chunk)) return(known$block)
+    block <- checked_block(chunk, stream, design)
+    size <- as.numeric(utils::object.size(chunk) + utils::object.size(block))
+    if (is.null(known) && bytes + size <= most) {
+      kept[[name]] <<- list(chunk = chunk, block = block)
+      bytes <<- bytes + size
+    }
+    block
+  }
 }
 
 #' A chunk as a block. An error names the row that caused it.

@@ -34,7 +34,8 @@ follows_rows <- function(spec) {
 #' Reads all rows once
 #'
 #' @param args The user's expressions for weights, offset and subset.
-#' @return list(sample: a data frame, whose row names are the numbers of its rows in the source; stream: how to read all
+#' @return list(sample: a data frame, whose row names are the numbers of its rows in the source, and whose attribute
+#'   `all_rows` is the number of all rows where it has some of them; stream: how to read all
 #'   rows again, NULL if the sample contains them all).
 #' @noRd
 scan_source <- function(source, formulas, args, na.action, chunk_rows) {
@@ -64,7 +65,7 @@ scan_source <- function(source, formulas, args, na.action, chunk_rows) {
   whole <- whole || nrow(rows) == signature[1L]
   row.names(rows) <- if (whole) NULL else rows$.galvi_row
   list(
-    sample = structure(kinds$apply(rows[stream$columns]), row_names_are = "source"),
+    sample = structure(kinds$apply(rows[stream$columns]), row_names_are = "source", all_rows = if (!whole) signature[1L]),
     stream = if (!whole) c(stream, list(signature = signature, share = sample$share()))
   )
 }

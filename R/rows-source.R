@@ -8,11 +8,13 @@
 #'
 #' A first pass finds the levels of factors and text columns and takes a sample of up to 50,000 rows across the table,
 #' which contains all levels and the minimum and maximum of all numbers. Default priors, starting values, initial
-#' inducing points and the parameters of expressions such as `scale(x)` come from this sample. A second pass checks and
-#' counts all rows. A table of up to 50,000 rows is read into memory and gives the fit of a data frame.
+#' inducing points and the parameters of expressions such as `scale(x)` and `ns(x, 4)` come from this sample; the columns
+#' of `poly(x, 2)` have length one over all rows. A second pass checks and counts all rows. A table of up to 50,000 rows
+#' is read into memory and gives the fit of a data frame.
 #'
-#' Larger tables need a model of fixed effects and [gp()] terms with `inducing`. Inference then reads all rows in
-#' every pass, `galvi_control(chunk_rows = )` at a time; the results do not depend on the size of the chunks.
+#' Larger tables need a model of fixed effects, smooths and [gp()] terms with `inducing`. Inference then reads all rows
+#' in every pass, `galvi_control(chunk_rows = )` at a time; the results do not depend on the size of the chunks. With
+#' [smooths] up to 256 MiB of their columns are kept between passes, as they take longer to compute than to read.
 #' A process over one input with a Markov kernel, or of places given their `neighbours` (see [gp()]), needs the rows in an
 #' order of its own: they are read into memory once, the columns that the formula names at 8 bytes a number, and the
 #' fit is that of a data frame (`galvi_message_size` says so). Inference then takes some hundred bytes a row.

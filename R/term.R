@@ -16,6 +16,7 @@
 #' * grouped: are these random effects of groups, with a covariance matrix?
 #' * by_group: are its copies for the levels of a factor `by` effects of these groups?
 #' * columns: are they columns times coefficients, as fixed effects are?
+#' * costly: do its rows take longer to compute than to read, as those of a basis with a function for each of many knots?
 #' * units: are these scores of units with loadings of items?
 #' * graph: are its levels nodes of a graph? places: are its values places between nodes?
 #' * repeats: may `by` be a field, of which it has one at each of its own nodes? repeated: may it be this field
@@ -34,10 +35,10 @@ term_types <- list(
   spde = list(class = c("spde_term", "field_term"), can = c("places", "repeated")),
   tve = list(class = c("tve_term", "interval_term", "time_term", "field_term"), can = "intervals"),
   baseline = list(class = c("baseline_term", "interval_term", "time_term", "field_term"), can = "intervals"),
-  s = list(class = "smooth_term", can = "columns"),
-  te = list(class = "smooth_term", can = "columns"),
-  ti = list(class = "smooth_term", can = "columns"),
-  t2 = list(class = "smooth_term", can = "columns")
+  s = list(class = "smooth_term", can = c("columns", "costly")),
+  te = list(class = "smooth_term", can = c("columns", "costly")),
+  ti = list(class = "smooth_term", can = c("columns", "costly")),
+  t2 = list(class = "smooth_term", can = c("columns", "costly"))
 )
 
 # Terms that are written as function calls; families add the baseline of a hazard.

@@ -61,7 +61,7 @@ test_that("corrected means and sds are those of a long chain", {
   set.seed(4)
   d <- data.frame(x = seq(-2, 2, length.out = 8), y = c(0, 0, 1, 0, 1, 1, 1, 1))
   fit <- few_rows(y ~ 0 + gp(x, kernel = se(64, 0.8)), binomial(), d)
-  found <- check_fit(fit, 20000)
+  found <- check_fit(fit, 80000)
   root <- t(chol(reference_se(d$x, lengthscale = 0.8, variance = 64) + 1e-8 * diag(8)))
   chain <- elliptical_slice_sample(8, function(z) {
     sum(reference_log_density$binomial_logit(d$y, drop(root %*% z)))
@@ -78,12 +78,33 @@ test_that("corrected means and sds are those of a long chain", {
   expect_close(found$divergence, 0.2, 0.05)
 })
 
-test_that("draws have the covariance of q, whichever way it is kept", {
+test_that("draws have the mean and the covariance of q, whichever way it is kept", {
+  set.seed(8)
+  count <- 20000
   for (fit in list(small_fit("binary"), small_fit("counts"), without_points(small_fit("flat")))) {
-    root <- latent_roots(fit)[[1L]]
-    A <- root(diag(root(NULL)))
-    expect_close(tcrossprod(A), joint_covariance(fit, training_target(fit)), 1e-7)
+    moved <- moved_draws(fit, count)
+    V <- joint_covariance(fit, training_target(fit))
+    # standard errors of the moments of draws; five of them for the largest of up to some thousand entries
+    error <- sqrt((outer(diag(V), diag(V)) + V^2) / count)
+    expect_lt(max(abs(tcrossprod(moved) / count - V) / error), 5)
+    expect_lt(max(abs(rowMeans(moved)) / sqrt(diag(V) / count)), 5)
   }
+})
+
+test_that("no matrix of rows x rows is made for groups", {
+  skip_if_not_installed("loo")
+  set.seed(2)
+  n <- 6000
+  g <- factor(sample(20, n, TRUE))
+  x <- rnorm(n)
+  d <- data.frame(x, g, y = rpois(n, exp(0.5 * x + rnorm(20, sd = 0.3)[g])))
+  fit <- galvi(y ~ x + (1 | g), d, poisson(), hyper = "fixed")
+  before <- sum(gc(reset = TRUE)[, 2L])
+  found <- check_fit(fit, 100)
+  # MB; one such matrix has 288
+  expect_lt(sum(gc()[, 6L]) - before, 200)
+  expect_lt(found$k, 0.7)
+  expect_close(found$log_evidence, fit$elbo, 0.5)
 })
 
 test_that("moments with the row's own likelihood are those of its cavity times the likelihood", {

@@ -39,6 +39,7 @@ test_that("terms of other packages are shown as they are written here, and run",
     f(g), f(g, model = "iid"), f(g, x, model = "iid"), f(t, model = "rw1", cyclic = TRUE), f(t, model = "rw2"),
     f(t, model = "ar1", replicate = g), f(g, model = "besag", graph = W, scale.model = TRUE), f(g, model = "bym2",
       graph = W),
+    f(t, model = "seasonal", season.length = 3), seasonal(3), besag(g, W), bym(g, W), bym2(g, W), icar(g, W),
     f(g, model = "bym", graph = W), car(W, gr = g), car(W, gr = g, type = "icar"), car(W, gr = g, type = "bym2"),
     ar(time = t, gr = g), ar(t), arma(time = t, gr = g), ma(t), cosy(gr = g), unstr(t, g), unstr(time = t, gr = g),
       mo(t), me(x, 0.1), sar(W), fcor(A),
@@ -178,7 +179,7 @@ test_that("arguments of other packages are shown as they are written here, and r
   }
   # several at once, with a term to translate
   said <- message_of_error(eval(quote(galvi(y ~ lo(x), d, chains = 4, iter = 2000, cores = 2)), env))
-  expect_identical(advised_call(said), quote(galvi(y ~ gp(x), data = d, control = galvi_control(threads = 2))))
+  expect_identical(advised_call(said), quote(galvi(y ~ s(x), data = d, control = galvi_control(threads = 2))))
 })
 
 test_that("arguments that methods of other packages have are told what does it here", {
@@ -189,6 +190,7 @@ test_that("arguments that methods of other packages have are told what does it h
     env <- parent.frame()
     expect_match(message_of_error(eval(call, env)), what, fixed = TRUE)
   }
+  said(predict(fit, type = "iterms"), "`type = \"terms\"` has the same values")
   said(predict(fit, type = "lpmatrix"), "rstantools::posterior_linpred(fit, newdata)")
   said(predict(fit, type = "disp"), "list(y ~ x, sigma ~ x)")
   said(predict(galvi(list(mpg ~ wt, sigma ~ wt), d, verbose = FALSE), type = "disp"), "`dpar = \"sigma\"`")
@@ -292,14 +294,14 @@ test_that("lists of formulas, formulas in variables and pipes are shown in full"
   d <- stranger()
   said <- message_of_error(galvi(list(y ~ lo(x), sigma ~ pb(x)), d))
   expect_identical(advised_call(said), quote(
-    galvi(list(y ~ gp(x), sigma ~ gp(x)), data = d)
+    galvi(list(y ~ s(x), sigma ~ s(x)), data = d)
   ))
   both <- list(y ~ lo(x), sigma ~ z)
-  expect_identical(advised_call(message_of_error(galvi(both, d))), quote(galvi(list(y ~ gp(x), sigma ~ z), data = d)))
+  expect_identical(advised_call(message_of_error(galvi(both, d))), quote(galvi(list(y ~ s(x), sigma ~ z), data = d)))
   f <- y ~ lo(x)
-  expect_identical(advised_call(message_of_error(galvi(f, d))), quote(galvi(y ~ gp(x), data = d)))
-  expect_match(message_of_error(galvi_design(y ~ lo(x), d)), "y ~ gp(x)", fixed = TRUE)
-  expect_match(message_of_error(do.call(galvi, list(f, d))), "galvi(y ~ gp(x), data = d)", fixed = TRUE)
+  expect_identical(advised_call(message_of_error(galvi(f, d))), quote(galvi(y ~ s(x), data = d)))
+  expect_match(message_of_error(galvi_design(y ~ lo(x), d)), "y ~ s(x)", fixed = TRUE)
+  expect_match(message_of_error(do.call(galvi, list(f, d))), "galvi(y ~ s(x), data = d)", fixed = TRUE)
 })
 
 test_that("a data frame that is not defined is said to be that", {
@@ -505,4 +507,32 @@ test_that("numbers and links are those of the family in use", {
   two <- galvi(list(mpg ~ wt, sigma ~ am + hp), mtcars, hyper = "fixed")
   expect_match(message_of_error(update(two, sigma ~ . - hp)), "list(mpg ~ wt, sigma ~ am)", fixed = TRUE)
   expect_match(message_of_error(predict(two, type = "lp")), "\"link\"")
+})
+
+test_that("responses with formulas of their own are told from parameters with formulas", {
+  d <- stranger()
+  for (call in expression(
+    galvi(list(y ~ x, z ~ x), d), galvi(list(y ~ x, log(z) ~ x), d),
+    galvi(list(y ~ x, z ~ x), d, family = list(gaussian(), poisson()))
+  )) expect_match(message_of_error(eval(call)), "Responses with formulas of their own are fits of their own", fixed = TRUE)
+  # a one-sided formula has no response
+  expect_no_match(message_of_error(galvi(list(y ~ x, ~ z), d)), "Responses")
+})
+
+test_that("times without a family are said to be normal", {
+  skip_if_not_installed("survival")
+  d <- survival::aml
+  d$place <- d$time - 20
+  said <- function(...) {
+    out <- NULL
+    withCallingHandlers(galvi(..., data = d, hyper = "fixed"), galvi_message_family = function(m) {
+      out <<- conditionMessage(m)
+      invokeRestart("muffleMessage")
+    })
+    out
+  }
+  expect_match(said(survival::Surv(time, status) ~ x), "weibull(), the default of survreg()", fixed = TRUE)
+  expect_null(said(survival::Surv(time, status) ~ x, family = gaussian()))
+  expect_null(said(survival::Surv(place, status) ~ x))
+  expect_null(said(time ~ x))
 })

@@ -115,7 +115,7 @@ test_that("a formula of thousands of columns is read", {
 })
 
 test_that("what belongs to other packages is named with galvi's way", {
-  expect_error(parse(mpg ~ lo(wt)), "gp(wt)", fixed = TRUE, class = "galvi_error_formula")
+  expect_error(parse(mpg ~ lo(wt)), "s(wt)", fixed = TRUE, class = "galvi_error_formula")
   for (f in list(mpg ~ te(wt, .), mpg ~ f(wt), mpg ~ car(wt), mpg ~ (0 | cyl), mpg ~ wt * gp(hp),
     mpg ~ wt:gp(hp), mpg ~ se(wt), mpg ~ log(gp(wt)), mpg ~ 1 | cyl, mpg ~ wt - gp(hp), ~ gp(wt))) {
     expect_error(parse(f), class = "galvi_error_formula")

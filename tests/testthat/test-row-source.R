@@ -326,6 +326,11 @@ test_that("a source that changes says so", {
       held_fit(changing(change, 5), y ~ z), "differ from those of the first pass", class = "galvi_error_data"
     )
   }
+  # where blocks are kept
+  expect_error(
+    held_fit(changing(other_rows$shuffled, 5), y ~ s(z, k = 5, bs = "cr")), "differ from those of the first pass",
+    class = "galvi_error_data"
+  )
   # in the second pass, where the rows are counted
   for (change in other_rows) {
     expect_error(held_fit(changing(change, 3), y ~ z), "differ from those of the first pass", class = "galvi_error_data")
@@ -448,4 +453,56 @@ test_that("a variable that is computed from all rows at once is refused where ch
   d <- data.frame(x = seq(-3, 3, length.out = 52000), y = rep(c(0, 1, 1, 3), 13000))
   expect_error(galvi(y ~ I(x - mean(x)), row_source(as_function(d))),
     "`I(x - mean(x))` is computed from all rows at once, but only some", fixed = TRUE, class = "galvi_error_formula")
+})
+
+test_that("the rows of a smooth are computed once for a chunk, not in every pass", {
+  computed <- passes <- 0
+  counted <- function(x) {
+    computed <<- computed + 1
+    x
+  }
+  d <- source_table()
+  inner <- as_function(d, 30000)
+  rows <- function(reset = FALSE) {
+    passes <<- passes + reset
+    inner(reset)
+  }
+  fit <- galvi(y ~ s(counted(x), k = 5, bs = "cr"), rows, binomial(), verbose = FALSE)
+  # of the sample, in the pass that counts and in the first of inference; some variables are computed twice
+  expect_lt(computed, 12)
+  expect_gt(passes, 12)
+  # with room and without
+  design <- fit$design
+  stream <- list(source = row_source(rows), columns = c("x", "y"), na.action = na.omit)
+  chunk <- read_rows(stream$source, stream$columns, 30000)$read()
+  blocks <- lapply(c(2^28, 0), function(most) {
+    block_of <- kept_blocks(most)
+    computed <<- 0
+    blocks <- list(block_of(chunk, stream, design), block_of(chunk, stream, design))
+    list(blocks = blocks, computed = computed)
+  })
+  expect_identical(blocks[[2L]]$computed, 2 * blocks[[1L]]$computed)
+  expect_identical(blocks[[1L]]$blocks, blocks[[2L]]$blocks)
+  # a chunk that has changed
+  block_of <- kept_blocks()
+  block_of(chunk, stream, design)
+  chunk$x[7] <- 0
+  expect_identical(block_of(chunk, stream, design), checked_block(chunk, stream, design))
+})
+
+test_that("coefficients of poly() are in the units that they have over all rows", {
+  d <- source_table()
+  # flat priors and many rows: the sample's moments differ from those of all rows by less than a hundredth
+  flat <- list(default = normal(0, Inf), intercept = normal(0, Inf))
+  formulas <- list(y ~ poly(x, 2), y ~ poly(x, z, degree = 2), y ~ poly(x, 2, raw = TRUE))
+  for (formula in formulas) {
+    fit <- galvi(formula, as_function(d), binomial(), prior = flat, subset = w == 1, verbose = FALSE)
+    reference <- glm(formula, binomial(), d, subset = w == 1)
+    expect_identical(names(coef(fit)), names(coef(reference)))
+    expect_lt(max(abs(coef(fit) - coef(reference)) / sqrt(diag(vcov(reference)))), 0.5)
+    sd <- sqrt(diag(vcov(fit)) / diag(vcov(reference)))
+    expect_lt(max(abs(sd - 1)), 0.02)
+    at <- d[1:50, ]
+    expect_lt(max(abs(predict(fit, at, type = "link") - predict(reference, at))), 1e-3)
+  }
 })
