@@ -82,6 +82,13 @@ instead_of <- c(
     "use anova(fit1, fit2), whose exp(evidence_diff) is the Bayes factor; it depends on the priors of what the models",
     "do not share, so type these"
   ),
+  "rhat()" = "there are no chains, whose convergence it measures; check_fit(fit) says how the fit was found",
+  "intervals()" = paste(
+    "use confint(fit) for fixed effects, and fit$hyper, which has the limits of variances and of all other parameters"
+  ),
+  "getVarCov()" = "use VarCorr(fit), whose elements are covariance matrices",
+  "augPred()" = "use predict(fit, newdata) at values of the covariate, or plot(fit)",
+  "add_criterion()" = "use loo::loo_compare(loo::loo(fit1), loo::loo(fit2)), or anova(fit1, fit2)",
   "sandwich()" = paste(
     "vcov(fit) is the covariance of the posterior; for clusters add a random intercept, (1 | g), and for unequal",
     "variances a formula of sigma, list(y ~ x, sigma ~ x)"
@@ -187,6 +194,21 @@ dummy.coef.galvi <- function(object, ...) refuse_generic("dummy.coef()")
 #' @importFrom stats alias
 #' @export
 alias.galvi <- function(object, ...) refuse_generic("alias()")
+# Of chains, also those of the size of a sample.
+#' @exportS3Method posterior::rhat
+rhat.galvi <- function(x, ...) refuse_generic("rhat()")
+#' @exportS3Method posterior::ess_bulk
+ess_bulk.galvi <- function(x, ...) refuse_generic("rhat()", "ess_bulk()")
+#' @exportS3Method posterior::ess_tail
+ess_tail.galvi <- function(x, ...) refuse_generic("rhat()", "ess_tail()")
+#' @exportS3Method nlme::intervals
+intervals.galvi <- function(object, ...) refuse_generic("intervals()")
+#' @exportS3Method nlme::getVarCov
+getVarCov.galvi <- function(obj, ...) refuse_generic("getVarCov()")
+#' @exportS3Method nlme::augPred
+augPred.galvi <- function(object, ...) refuse_generic("augPred()")
+#' @exportS3Method brms::add_criterion
+add_criterion.galvi <- function(x, ...) refuse_generic("add_criterion()")
 # sandwich() and the vcov functions of its package ask by estfun() and bread().
 #' @exportS3Method sandwich::estfun
 estfun.galvi <- function(x, ...) refuse_generic("sandwich()")

@@ -39,7 +39,8 @@
 #' **Trials.** Predictions of a binomial response are proportions. Quantiles, probabilities (`"survival"`, `"cdf"`) and
 #' prediction intervals are for as many trials as the row has: those of `y | trials(n)`, whose variables `newdata` must
 #' have for them; those of the `weights` of a proportion, if `newdata` has their variables; for `cbind(successes,
-#' failures)` their sum, if it has both. Where `newdata` does not say, or the number is 0, one trial is taken.
+#' failures)` their sum, if it has both. Where `newdata` does not say, with a message, or the number is 0, one trial is
+#' taken.
 #' Quantiles, `q` and `times` are in the units of the response as it was given: counts of successes for
 #' `cbind(successes, failures)` and `y | trials(n)`, proportions for a proportion.
 #' Where weights divide a dispersion, a new response has the weight of its row: 1, unless `newdata` contains it. With
@@ -199,7 +200,7 @@ predict.galvi <- function(object, newdata,
   } else {
     for_new_response <- type %in% c("quantile", "survival", "cdf") || options$interval == "prediction"
     known <- if (type == "density") TRUE else if (for_new_response) tells_size(object, newdata) else FALSE
-    if (for_new_response && isFALSE(known)) say_weight_one(object)
+    if (for_new_response && isFALSE(known)) say_size_one(object)
     new_target(object, newdata, na.action, response = known, kept = kept)
   }
   if (!allow.new.levels) check_known_levels(object$design, target$rows)
@@ -216,12 +217,23 @@ predict.galvi <- function(object, newdata,
   if (length(result) == 1L) result$fit else result
 }
 
-# As predict.lm() warns.
-say_weight_one <- function(fit) {
-  if (!weights_divide(fit$family) || is.null(fit$design$weights) || all(fit$model$size == 1)) return(invisible())
-  inform_galvi("weights", sprintf(paste(
-    "The fit has weights and `newdata` has none: new responses have the weight 1. A column for `%s` gives them their own."
-  ), deparse_one(fit$design$weights)))
+# As predict.lm() warns of weights; of trials too.
+say_size_one <- function(fit) {
+  if (all(fit$model$size == 1)) return(invisible())
+  weights <- fit$design$weights
+  if (weights_divide(fit$family)) {
+    if (is.null(weights)) return(invisible())
+    inform_galvi("weights", sprintf(paste(
+      "The fit has weights and `newdata` has none: new responses have the weight 1. A column for `%s` gives them their",
+      "own."
+    ), deparse_one(weights)))
+  } else {
+    from <- if (has_size_apart(fit)) weights else fit$formula[[2L]]
+    inform_galvi("weights", sprintf(paste(
+      "The fit has several trials a row and `newdata` does not say how many: new responses are of one trial. Columns for",
+      "`%s` give the number."
+    ), deparse_one(from)))
+  }
 }
 
 #' Totals of predictions by group, for the rows of `data` that have one

@@ -34,10 +34,10 @@
 #'   \item{`sigma()`}{the residual standard deviation for [gaussian()], the standard deviation of log(y) for
 #'     [lognormal()], and the scale for [student()], [laplace()] and [asymmetric_laplace()]. The scale is not a standard
 #'     deviation: that is sqrt(2) times the scale for `laplace` and sqrt(df / (df - 2)) times the scale for `student`.
-#'     1 / sqrt(kappa) for [von_mises()], 1 for other families; 0 for `y | se(s)`, and where the variance of
-#'     the noise is `fixed(0)`, unless a term is the covariance of the observations, a little of which is then taken as
-#'     noise (see [random-slopes]); NA if sigma has a linear
-#'     predictor, for which see `predict(dpar = "sigma")`.}
+#'     1 / sqrt(kappa) for [von_mises()], 1 for other families, whose sizes, shapes and precisions, which are glmmTMB's
+#'     `sigma()`, are in `fit$hyper`; 0 for `y | se(s)`, and where the variance of the noise is `fixed(0)`, unless a term
+#'     is the covariance of the observations, a little of which is then taken as noise (see [random-slopes]); NA if sigma
+#'     has a linear predictor, for which see `predict(dpar = "sigma")`.}
 #'   \item{`update()`}{a fit.}
 #' }
 #' @section Errors:

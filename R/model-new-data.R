@@ -97,6 +97,18 @@ rows_of_frame <- function(design, newdata, frame, missing, response, kept, sized
   out
 }
 
+#' The frame with groups of a term that the data do not have
+#' @noRd
+with_new_groups <- function(spec, frame) {
+  for (input in spec$inputs) {
+    name <- variable_name(input)
+    group <- level_text(frame[[name]])
+    # longer than any level that is known
+    frame[[name]] <- ifelse(is.na(group), NA, paste0(group, strrep("'", max(nchar(spec$levels)))))
+  }
+  frame
+}
+
 #' What the size of a row is read from, but for the response itself: n of y | trials(n), else the weights
 #' @noRd
 size_expression <- function(design) or_else(typed_trials(design), weight_numbers(design$weights))

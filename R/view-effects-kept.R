@@ -88,18 +88,6 @@ groups_are_new <- function(spec, kept) {
   ))
 }
 
-#' The frame with groups of a term that the data do not have
-#' @noRd
-with_new_groups <- function(spec, frame) {
-  for (input in spec$inputs) {
-    name <- variable_name(input)
-    group <- level_text(frame[[name]])
-    # longer than any level that is known
-    frame[[name]] <- ifelse(is.na(group), NA, paste0(group, strrep("'", max(nchar(spec$levels)))))
-  }
-  frame
-}
-
 #' What is kept, with attributes that stand for variables which `newdata` need not have: `rows` and `frame`, a row of each
 #' term and of the model frame
 #' @noRd

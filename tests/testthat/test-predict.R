@@ -327,3 +327,16 @@ test_that("new responses without weights are said to have the weight 1", {
   expect_no_message(predict(fit, data.frame(wt = 3, hp = 100), interval = "prediction"))
   expect_no_message(predict(fit, data.frame(wt = 3), interval = "credible"))
 })
+
+test_that("new responses without trials are said to be of one trial", {
+  d <- data.frame(x = 1:20, s = rep(c(3, 5), 10), n = 9)
+  said <- function(fit, what) {
+    expect_message(predict(fit, data.frame(x = 3), interval = "prediction"), what, fixed = TRUE,
+      class = "galvi_message_weights")
+    expect_no_message(predict(fit, data.frame(x = 3, s = 3, n = 9), interval = "prediction"))
+    expect_no_message(predict(fit, data.frame(x = 3)))
+  }
+  said(galvi(cbind(s, n - s) ~ x, d, binomial()), "`cbind(s, n - s)`")
+  said(galvi(s / n ~ x, d, binomial(), weights = n), "`n`")
+  expect_no_message(predict(galvi(s == 3 ~ x, d, binomial()), data.frame(x = 3), interval = "prediction"))
+})

@@ -16,7 +16,17 @@ test_that("every generic that is refused says what to use", {
   if (requireNamespace("brms", quietly = TRUE)) {
     refused(brms::conditional_smooths(fit), "use plot(fit)")
     expect_no_error(predict(galvi(y ~ s(x), d), d[1:2, ], type = "terms", se.fit = TRUE))
+    refused(brms::add_criterion(fit, "loo"), "loo::loo_compare(")
+    expect_no_error(suppressWarnings(loo::loo_compare(loo::loo(fit), loo::loo(fit))))
   }
+  if (requireNamespace("posterior", quietly = TRUE)) {
+    for (ask in c("rhat", "ess_bulk", "ess_tail")) refused(getExportedValue("posterior", ask)(fit), paste0(ask, "() is not"))
+  }
+  refused(nlme::intervals(fit), "confint(fit)")
+  refused(nlme::getVarCov(fit), "VarCorr(fit)")
+  refused(nlme::augPred(fit), "predict(fit, newdata)")
+  expect_identical(dim(VarCorr(fit)[["g"]]), c(1L, 1L))
+  expect_no_error(check_fit(fit))
   if (requireNamespace("sandwich", quietly = TRUE)) {
     refused(sandwich::sandwich(fit), "(1 | g)")
     refused(sandwich::vcovHC(fit), "sigma ~ x")
