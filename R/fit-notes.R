@@ -381,24 +381,27 @@ group_notes <- function(spec, fit) {
 #' Do classes share a standard deviation although their effects tell them apart?
 #' @noRd
 class_sd_notes <- function(spec, fit) {
-  if (!is_several(fit)) return(NULL)
-  shared <- attr(group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]], "stddev")
-  q <- length(shared)
-  J <- length(spec$levels)
-  node <- matrix(seq_len(J * q), J, q, byrow = spec$type %in% bars)
-  effects <- term_posterior(spec, fit)
-  for (i in seq_len(q)) {
-    of_effect <- lapply(c(mean = "mean", sd = "sd"), function(what) effects[[what]][node[, i], , drop = FALSE])
-    own <- sds_of_classes(of_effect$mean, of_effect$sd, shared[i])
-    if (is.null(own)) next
-    classes <- latent_names(fit)
-    return(new_note("classes", sprintf(paste(
-      "%s has one standard deviation for all classes, and their effects differ in it: %s would be about %s. Coefficients",
-      "and probabilities lie between. Fit pairs of classes for their own, as in galvi(y == \"%s\" ~ ..., family =",
-      "binomial(), subset = y %%in%% c(\"%s\", \"%s\"))."
-    ), written_term(spec), names(shared)[i], and_words(sprintf("%s for %s", code_number(signif(own, 2L)), classes)),
-    classes[1L], response_levels(fit)[1L], classes[1L])))
-  }
+  if (!is_several(fit) || !has_points(fit) || effects_of_level(spec) > 1L) return(NULL)
+  counts <- coefficient_counts(fit$model, 1L)
+  t <- match(spec$label, vapply(prior_terms(fit$model), `[[`, "", "label"))
+  nodes <- sum(counts[seq_len(t - 1L)]) + seq_len(counts[t])
+  moments <- lapply(fit$points$coefficients, function(all) {
+    weighted_moments(all[, nodes, drop = FALSE], fit$points$weight)
+  })
+  shared <- fit$posterior$hyper[unlist(spec$hyper)]
+  if (!spec$type %in% bars) shared <- sqrt(shared)
+  own <- sds_of_classes(
+    vapply(moments, `[[`, numeric(counts[t]), "mean"),
+    vapply(moments, function(one) sqrt(diag(one$covariance)), numeric(counts[t])), shared[1L]
+  )
+  if (is.null(own)) return(NULL)
+  classes <- latent_names(fit)
+  new_note("classes", sprintf(paste(
+    "%s has one standard deviation for all classes, whose effects differ in it: it would be about %s. Coefficients and",
+    "probabilities lie between. Fit pairs of classes for their own, as in galvi(y == \"%s\" ~ ..., family = binomial(),",
+    "subset = y %%in%% c(\"%s\", \"%s\"))."
+  ), written_term(spec), and_words(sprintf("%s for %s", code_number(signif(own, 2L)), classes)), classes[1L],
+  response_levels(fit)[1L], classes[1L]))
 }
 
 #' The standard deviations of the effects of each class, as far as their posterior tells, or NULL where one does for all
