@@ -23,9 +23,10 @@
 #' are too small. For models of fixed effects and kernels with finitely many coefficients (such as [linear()]), the
 #' coefficients, covariances, class probabilities and simulations therefore come from a Gaussian posterior with
 #' dependent classes. Its covariance matrix is the change of the means if the log posterior is tilted (linear response,
-#' Giordano, Broderick and Jordan 2018), which allows for the skewness of the exact posterior. With other terms they come
-#' from the independent one, and `print()` says so. For [stick_breaking()] the linear predictors are independent in the
-#' exact posterior too.
+#' Giordano, Broderick and Jordan 2018), which allows for the skewness of the exact posterior. With groups, such as
+#' `(1 | g)`, and up to 1,000 coefficients in all, they come from the joint posterior of coefficients and hyperparameters,
+#' as with several predictors. With other terms they come from the independent one, and `print()` says so. For
+#' [stick_breaking()] the linear predictors are independent in the exact posterior too.
 #'
 #' @param object A fit of [galvi()].
 #' @param condVar For `ranef()`: if TRUE, the effects of [iid()] and [random-slopes] are returned by grouping factor,
