@@ -14,6 +14,13 @@
 #'   through the lower triangle of the covariance matrix by columns.
 #' @param ... Must be empty, except for the layout arguments of [print.default()] in `print()`.
 #' @details
+#' An estimate is where the bound of the log evidence is largest, the interval is that of the posterior. For gaussian
+#' responses the estimate is near that of `lmer()`. With few binary rows or small counts in each group the bound is
+#' furthest below the evidence where groups vary most, so that the estimate is low in its interval, or below it, which a
+#' message says: 3.71 with the interval from 3.58 to 5.25 for the 294 patients of the toenail data of package HSAUR3, where
+#' `glmer(nAGQ = 15)` has 4.13 and the posterior the median 4.29. Fixed effects, intervals, draws (`as.matrix(fit)`) and
+#' predictions average over the posterior.
+#'
 #' A structure such as `ar1(0 + f | g)` is printed by its parameters: the standard deviations (one if all effects share
 #' it) and, beside the first, the correlations, followed by the name of the structure. `as.data.frame()` has a row for
 #' each of them, with the name of the structure in `var1` and `"cor"` in `var2` for correlations.
