@@ -381,38 +381,49 @@ group_notes <- function(spec, fit) {
 #' Do classes share a standard deviation although their effects tell them apart?
 #' @noRd
 class_sd_notes <- function(spec, fit) {
-  if (!is_several(fit) || !has_points(fit) || effects_of_level(spec) > 1L) return(NULL)
+  if (!is_several(fit) || facts_of(fit)$separable || !has_points(fit) || effects_of_level(spec) > 1L) return(NULL)
+  classes <- latent_names(fit)
+  reference <- setdiff(response_levels(fit), classes)
+  if (length(reference) != 1L) return(NULL)
   counts <- coefficient_counts(fit$model, 1L)
   t <- match(spec$label, vapply(prior_terms(fit$model), `[[`, "", "label"))
   nodes <- sum(counts[seq_len(t - 1L)]) + seq_len(counts[t])
-  moments <- lapply(fit$points$coefficients, function(all) {
-    weighted_moments(all[, nodes, drop = FALSE], fit$points$weight)
+  weight <- fit$points$weight
+  # effects given what they share, with which they are independent
+  common <- cbind(1, fixed_at_points(fit), log(fit$points$hyper))
+  effects <- lapply(fit$points$coefficients, function(all) {
+    own <- all[, nodes, drop = FALSE]
+    list(mean = drop(weight %*% own), sd = sqrt(drop(weight %*% stats::lm.wfit(common, own, weight)$residuals^2)))
   })
-  shared <- fit$posterior$hyper[unlist(spec$hyper)]
+  hyper <- unlist(spec$hyper)[1L]
+  shared <- if (hyper %in% fit$points$at) {
+    exp(sum(weight * log(fit$points$hyper[, match(hyper, fit$points$at)])))
+  } else fit$posterior$hyper[hyper]
   if (!spec$type %in% bars) shared <- sqrt(shared)
-  own <- sds_of_classes(
-    vapply(moments, `[[`, numeric(counts[t]), "mean"),
-    vapply(moments, function(one) sqrt(diag(one$covariance)), numeric(counts[t])), shared[1L]
-  )
+  column <- function(what) vapply(effects, `[[`, numeric(counts[t]), what)
+  own <- sds_of_classes(column("mean"), column("sd"), shared)
   if (is.null(own)) return(NULL)
-  classes <- latent_names(fit)
-  new_note("classes", sprintf(paste(
+  response <- fit$formula[[2L]]
+  new_note("classes", paste0(sprintf(paste(
     "%s has one standard deviation for all classes, whose effects differ in it: it would be about %s. Coefficients and",
-    "probabilities lie between. Fit pairs of classes for their own, as in galvi(y == \"%s\" ~ ..., family = binomial(),",
-    "subset = y %%in%% c(\"%s\", \"%s\"))."
-  ), written_term(spec), and_words(sprintf("%s for %s", code_number(signif(own, 2L)), classes)), classes[1L],
-  response_levels(fit)[1L], classes[1L]))
+    "probabilities lie between. Binomial fits of pairs of classes have their own"
+  ), written_term(spec), and_words(sprintf("%s for %s", code_number(signif(own, 2L)), classes))),
+  if (is.symbol(response) && is.null(fit$model$counts)) sprintf(
+    ", as in galvi(%1$s == \"%2$s\" ~ ..., family = binomial(), subset = %1$s %%in%% c(\"%3$s\", \"%2$s\"))",
+    as.character(response), classes[1L], reference
+  ), "."))
 }
 
 #' The standard deviations of the effects of each class, as far as their posterior tells, or NULL where one does for all
 #'
 #' What the data say of an effect is its posterior without the prior, N(d, 1 / p).
-#' @param mean,sd Of effects, a column for each class; shared: the prior's standard deviation.
+#' @param mean,sd Of effects given what they share, a column for each class; shared: the prior's standard deviation.
 #' @noRd
 sds_of_classes <- function(mean, sd, shared) {
   precision <- 1 / sd^2 - 1 / shared^2
   if (!all(is.finite(precision)) || shared <= 0) return(NULL)
-  known <- precision > 1e-6 / shared^2
+  # less is lost in the posterior's own errors
+  known <- precision > 0.05 / shared^2
   d <- mean / (sd^2 * precision)
   log_density <- function(log_sd, classes) {
     sum(vapply(classes, function(k) {

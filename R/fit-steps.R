@@ -220,7 +220,8 @@ joint_uncertainty <- function(design, core) {
   several <- !length(design$others) && length(design$response$latents) > 1L
   dependent <- length(design$others) > 0L && !facts_of_family(design$family, core)$separable
   columns <- all(fixed | groups | which_can(specs, "columns"))
-  if (several) return(if (columns && any(groups)) "coupled" else "factorised")
+  if (several && !(columns && any(groups))) return("factorised")
+  if (several && !facts_of_family(design$family, core)$separable) return("coupled")
   ordered <- length(learned_thresholds(list(model = core))) > 0L
   if (columns && ordered) return("ordered")
   if (all(fixed | groups)) return("auto")

@@ -208,6 +208,10 @@ group_frame <- function(spec, fit, prefix) {
 #' @noRd
 group_coefficients <- function(fit, group) {
   specs <- terms_of_group(fit, group)
+  for (spec in unlist(specs, recursive = FALSE)) if (!is.null(spec$by)) stop_galvi("argument", sprintf(
+    "coef(group = ) adds effects to fixed effects: those of %s belong to levels of `%s` too; ranef() has them.",
+    spec$label, deparse_one(spec$by)
+  ))
   levels <- unique(unlist(lapply(unlist(specs, recursive = FALSE), `[[`, "levels")))
   parts <- lapply(which(lengths(specs) > 0L), function(k) {
     view <- predictors(fit)[[k]]
@@ -219,7 +223,7 @@ group_coefficients <- function(fit, group) {
     sums <- matrix(fixed[names], length(levels), length(names), TRUE, list(levels, names))
     sums[, !names %in% names(fixed)] <- 0
     for (frame in effects) {
-      at <- row.names(frame)
+      at <- match(row.names(frame), levels)
       sums[at, names(frame)] <- sums[at, names(frame)] + as.matrix(frame)
     }
     `colnames<-`(sums, paste0(effect_prefix(view$parameter), names))

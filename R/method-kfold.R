@@ -42,8 +42,8 @@
 #' @param hyper `"refit"` (the default) or `"fixed"`, see Details.
 #' @param save_fits If TRUE, the result has the element `fits`: a matrix of lists with a row for each fold and the
 #'   columns `fit`, `omitted` (the rows left out) and `predicted` (those of them with a prediction).
-#' @param seed A whole number, for the same random folds in every call; the state of R's random numbers stays what it
-#'   was. NULL, the default, takes the next random numbers.
+#' @param seed A whole number of at least 0, for the same random folds in every call; the state of R's random numbers
+#'   stays what it was. NULL, the default, takes the next random numbers.
 #' @param ... Not used: arguments that methods for other models have are passed over.
 #' @return A list of classes `kfold` and `loo`, for use in `loo::loo_compare()`:
 #' \describe{

@@ -17,7 +17,7 @@
 #' An estimate is where the bound of the log evidence is largest, the interval is that of the posterior. For gaussian
 #' responses the estimate is near that of `lmer()`. With few binary rows or small counts in each group the bound is
 #' furthest below the evidence where groups vary most, so that the estimate is low in its interval, or below it, which a
-#' message says: 3.71 with the interval from 3.58 to 5.25 for the 294 patients of the toenail data of package HSAUR3, where
+#' message says: 3.71 with the interval from 3.58 to 5.25 for the 294 patients of `HSAUR3::toenail`, where
 #' `glmer(nAGQ = 15)` has 4.13 and the posterior the median 4.29. Fixed effects, intervals, draws (`as.matrix(fit)`) and
 #' predictions average over the posterior.
 #'

@@ -123,6 +123,7 @@ double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterio
   constexpr double most_part = 2;
   constexpr double most_term = 1e6;  // of terms that are below one where the series holds: q reaches beyond the points
   constexpr double enough = 0.003;   // nats
+  constexpr double least = 64;       // rows, before the sum's error is known
   const auto all = static_cast<double>(rows_.size());
   const bool sampled = rows_.size() < static_cast<std::size_t>(model.rows());
   if (rows_.empty()) return 0;
@@ -151,7 +152,7 @@ double EvidenceAboveBound::operator()(LatentGaussianModel& model, const Posterio
     }
     visited += static_cast<double>(own.size());
     // the sum of all, if its terms are like those so far
-    if (sampled && squares > 0 && all * std::sqrt(squares) / visited <= enough) {
+    if (sampled && squares > 0 && visited >= least && all * std::sqrt(squares) / visited <= enough) {
       sum *= all / visited;
       break;
     }

@@ -48,8 +48,9 @@ Vector steps_from(const Matrix& u, const Matrix& at) {
 constexpr double half_cube = 1.25;
 
 /// The log density within such cubes. A grid ends where it takes the density to be negligible, or where there is none. The
-/// interpolant of a density with a plateau or a ridge may rise again, by e^20 and more, so it is above that of the normal
-/// with the lengths of the sides by little more than it is at the points around.   u: S x m, in units of the sides; S
+/// interpolant of a density with a plateau or a ridge may rise again, by e^20 and more, so it is capped at that of the
+/// normal with the lengths of the sides and little more than what it is above that at the points around.   u: S x m, in
+/// units of the sides; S
 Vector log_density_on_grid(const HyperPosterior& posterior, const Matrix& u) {
   constexpr double around = 2;  // as far as the next point along an axis
   constexpr double more = 0.5;  // by which it is still growing in tails that are heavier than the normal's
@@ -87,7 +88,7 @@ Proposed from_grid(const HyperPosterior& posterior, const Matrix& U) {
   return out;
 }
 
-/// Evenly from the first of those cubes to the last.   U: S x 1
+/// Evenly from the first to the last of those cubes, which are intervals here.   U: S x 1
 Proposed along_line(const HyperPosterior& posterior, const Vector& U) {
   const double low = posterior.z.minCoeff() - half_cube, length = posterior.z.maxCoeff() + half_cube - low;
   Proposed out{(low + length * U.array()).matrix(), Vector()};

@@ -240,7 +240,8 @@ Search search_jointly(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   return out;
 }
 
-constexpr double near_limit = 0.31;  // of the range on the unconstrained scale
+/// What is near the end of a range, as a share of it on the unconstrained scale.
+constexpr double near_limit = 0.31;
 
 /// A search ends where the objective is flat to its tolerance. On the way to a variance of zero or a correlation of
 /// one, which are infinitely far away, that is everywhere beyond some point: the end of the range is tried, and taken

@@ -13,7 +13,7 @@ namespace galvi {
 namespace {
 
 struct Ended {};
-/// The best point is as far from the start as a search may go without looking around anew.
+/// The best point is as far from the start as a search may go without restarting.
 struct FarAway {};
 
 /// What LBFGS++ calls: keeps the best point, and carries our exceptions past its own.
@@ -31,6 +31,16 @@ class Recorder {
     near_upper = upper_.cwiseMin((result.x.array() + control_.max_step).matrix());
   }
   Vector near_lower, near_upper;
+  /// Is x at one of these that is not a bound itself?
+  bool is_far(const Vector& x) const {
+    if (!std::isfinite(control_.max_step)) return false;
+    const double rounding = 1e-9 * control_.max_step;
+    for (Index i = 0; i < near_lower.size(); ++i)
+      if ((near_lower[i] > lower_[i] && x[i] <= near_lower[i] + rounding) ||
+          (near_upper[i] < upper_[i] && x[i] >= near_upper[i] - rounding))
+        return true;
+    return false;
+  }
 
   double operator()(const Vector& x, Vector& gradient) {
     ++result.evaluations;
@@ -72,12 +82,6 @@ class Recorder {
   std::exception_ptr failure;
 
  private:
-  bool is_far(const Vector& x) const {
-    if (near_lower.size() == 0) return false;
-    const double rounding = 1e-9 * control_.max_step;
-    return (x.array() <= near_lower.array() + rounding && x.array() > lower_.array()).any() ||
-           (x.array() >= near_upper.array() - rounding && x.array() < upper_.array()).any();
-  }
   /// The largest entry of the projected gradient.
   double steepest(const Vector& x, const Vector& gradient) const {
     if (lower_.size() == 0) return gradient.lpNorm<Eigen::Infinity>();
@@ -135,7 +139,7 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
         LBFGSpp::LBFGSSolver<double, LBFGSpp::LineSearchBracketing> solver(param);
         iterations = solver.minimize(recorder, x, value);
       }
-      recorder.result.converged = iterations < left;
+      recorder.result.converged = iterations < left && !recorder.is_far(x);
       left -= iterations;
     } catch (const Enough&) {
     } catch (const Ended&) {

@@ -21,7 +21,9 @@ struct LbfgsControl {
   double value_tolerance = 0;  // on the change of the value over three iterations, relative to max(1, |value|)
   int memory = 10;
   int patience = 200;  // evaluations in a row that lower the value by 1e-10 of itself or less
-  double max_step = 1e20;  // of a coordinate between bounds, before the search begins anew from there
+  /// The longest step of a coordinate: of Newton's searches in one step, of L-BFGS-B before it restarts from there. Searches
+  /// without bounds do not use it.
+  double max_step = std::numeric_limits<double>::infinity();
   double curvature = 0;  // the order of the largest; if given, a search ends where gradients are rounding errors
 };
 

@@ -271,6 +271,11 @@ bool is_known(const Likelihood& likelihood, const double* variance) {
          std::all_of(variance, variance + likelihood.latents(), [](double v) { return v == 0.0; });
 }
 
+/// Has each class, or all but one, a latent value?
+bool is_one_of_classes(const Likelihood& likelihood) {
+  return likelihood.classes() > 0 && likelihood.latents() > 1 && !likelihood.distributional();
+}
+
 const PredictedParameter* predicted_parameter(const Likelihood& likelihood) {
   const Distributional* form = likelihood.distributional();
   return form ? form->predicted_parameter() : nullptr;
@@ -364,6 +369,12 @@ double predictive_variance(const Likelihood& likelihood, const Datum& row, const
 double predictive_log_density(const Likelihood& likelihood, const Datum& datum, const double* mean,
                               const double* variance) {
   if (datum.counts) return predictive_counts_log_density(*likelihood.softmax(), datum, mean, variance);
+  if (is_one_of_classes(likelihood)) {
+    if (is_known(likelihood, variance)) return likelihood.log_density(datum, mean);
+    Vector probability(likelihood.classes());
+    predictive_classes(likelihood, mean, variance, probability.data(), nullptr);
+    return std::log(probability[static_cast<Index>(datum.y)]);
+  }
   if (const auto zeros = zero_prediction(likelihood, mean, variance)) return zeros->log_density(datum);
   if (const CustomSeveral* custom = custom_several(likelihood))
     return custom->integrated_log_density(datum.y, mean, variance);
