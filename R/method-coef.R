@@ -105,7 +105,14 @@ ranef.galvi <- function(object, condVar = FALSE, ...) {
   if (!length(effects) && any(vary_by_group(all_specs(object$design)))) stop_no_random(object, "ranef()")
   if (condVar) return(group_effects(object))
   names(effects) <- effect_names(names(effects), object$design$specs)
-  structure(lapply(effects, effects_frame), class = c("galvi_ranef", "list"))
+  new_ranef(lapply(effects, effects_frame))
+}
+
+#' @param frames Data frames, one for each grouping, with the same effects as rows in the attribute `effects`.
+#' @noRd
+new_ranef <- function(frames) {
+  long <- lapply(frames, attr, "effects")
+  structure(lapply(frames, `attr<-`, "effects", NULL), effects = long, class = c("galvi_ranef", "list"))
 }
 
 #' Says where effects of groups are that have no covariance matrix, if there are any
@@ -144,13 +151,13 @@ group_effects <- function(fit) {
       prefix = effect_prefix(view$parameter))
   }), recursive = FALSE)
   names(out) <- make.unique(as.character(names(out)))
-  structure(out, class = c("galvi_ranef", "list"))
+  new_ranef(out)
 }
 
 #' @export
 print.galvi_ranef <- function(x, digits = NULL, ...) {
   refuse_print_dots(list(...), print.galvi_ranef)
-  print(unclass(x), digits = digits)
+  print(unclass(`attr<-`(x, "effects", NULL)), digits = digits)
   invisible(x)
 }
 
@@ -162,7 +169,7 @@ as.data.frame.galvi_ranef <- function(x, row.names = NULL, optional = FALSE, ...
     grpvar = character(), term = factor(), grp = factor(), condval = numeric(), condsd = numeric()
   )
   parts <- lapply(names(x), function(group) {
-    effects <- attr(x[[group]], "effects")
+    effects <- attr(x, "effects")[[group]]
     terms <- unique(effects$term)
     effects <- effects[order(match(effects$term, terms)), ]
     first <- effects[effects$term == terms[1L], ]

@@ -168,6 +168,14 @@ Search search_profile(LatentGaussianModel& model, const Algorithm& algorithm, Hy
   // value grows with the rows, so that with many of them a small part of it is still some nats.
   search.value_tolerance = few ? 0 : std::min(100 * control.tol, 3 / static_cast<double>(model.observations()));
   search.max_step = 4;
+  // From a large variance to one near zero, where the bound is flat. Restarts lose what is known of many other values.
+  constexpr double longest = 4;
+  constexpr Index most_restarted = 12;
+  if (table.learned() <= most_restarted) {
+    search.longest = Vector::Constant(table.learned(), std::numeric_limits<double>::infinity());
+    for (Index i = 0; i < table.learned(); ++i)
+      if (table.limited(i)) search.longest[i] = longest;
+  }
   search.patience = 20;  // each one is an inference
   search.curvature = static_cast<double>(model.observations());  // that of the noise
   const Vector x0 = table.unconstrained(), lower = table.lower(), upper = table.upper();
@@ -283,8 +291,8 @@ bool settle_at_limits(Profile& profile, HyperTable& table, const HyperControl& c
 }
 
 /// On a logarithmic scale the bound is flat near a variance of zero, so that a search which steps there over a
-/// maximum does not return. Each variance that ended near zero is tried from the middle of its range downwards,
-/// with the others as they are: the search goes on from where the bound is highest.
+/// maximum does not return. Each variance that ended at zero, or where the bound is as at zero, is tried from the middle of
+/// its range downwards, with the others as they are: the search goes on from where the bound is highest.
 /// -> whether anything was moved
 bool leave_limits(Profile& profile, HyperTable& table) {
   const double step = std::log(10.0);
@@ -303,6 +311,8 @@ bool leave_limits(Profile& profile, HyperTable& table) {
   for (const Index i : candidates) {
     const double at_zero = best;
     Vector at = x;
+    at[i] = lower[i];
+    if (x[i] > lower[i] + 1e-6 && !(std::abs(best + profile(at, gradient)) < alike)) continue;
     at[i] = 0.5 * (lower[i] + upper[i]);
     for (int k = 0; k < tries && at[i] > lower[i]; ++k, at[i] -= step) {
       const double there = -profile(at, gradient);

@@ -2,6 +2,7 @@
 
 #include <optimization/LBFGS.h>
 #include <optimization/LBFGSB.h>
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -13,7 +14,7 @@ namespace galvi {
 namespace {
 
 struct Ended {};
-/// The best point is as far from the start as a search may go without restarting.
+/// A step is longer than the longest, or the best point is at the end of the box that such a step has left.
 struct FarAway {};
 
 /// What LBFGS++ calls: keeps the best point, and carries our exceptions past its own.
@@ -25,17 +26,15 @@ class Recorder {
     result.x = start;
   }
 
-  /// Bounds of a search from the best point.
-  void surround() {
-    near_lower = lower_.cwiseMax((result.x.array() - control_.max_step).matrix());
-    near_upper = upper_.cwiseMin((result.x.array() + control_.max_step).matrix());
+  /// Bounds of a search from the best point, no farther than the longest steps if it is `near`.
+  void surround(bool near) {
+    near_lower = near ? Vector(lower_.cwiseMax(result.x - control_.longest)) : lower_;
+    near_upper = near ? Vector(upper_.cwiseMin(result.x + control_.longest)) : upper_;
   }
   Vector near_lower, near_upper;
   /// Is x at one of these that is not a bound itself?
   bool is_far(const Vector& x) const {
-    if (!std::isfinite(control_.max_step)) return false;
-    const double rounding = 1e-9 * control_.max_step;
-    for (Index i = 0; i < near_lower.size(); ++i)
+    for (Index i = 0; i < control_.longest.size(); ++i)
       if ((near_lower[i] > lower_[i] && x[i] <= near_lower[i] + rounding) ||
           (near_upper[i] < upper_[i] && x[i] >= near_upper[i] - rounding))
         return true;
@@ -43,6 +42,9 @@ class Recorder {
   }
 
   double operator()(const Vector& x, Vector& gradient) {
+    if (std::isfinite(result.value) && control_.longest.size() > 0 &&
+        ((x - result.x).cwiseAbs().array() > control_.longest.array() + rounding).any())
+      throw FarAway{};
     ++result.evaluations;
     double value;
     try {
@@ -82,6 +84,7 @@ class Recorder {
   std::exception_ptr failure;
 
  private:
+  static constexpr double rounding = 1e-9;
   /// The largest entry of the projected gradient.
   double steepest(const Vector& x, const Vector& gradient) const {
     if (lower_.size() == 0) return gradient.lpNorm<Eigen::Infinity>();
@@ -106,6 +109,7 @@ Param parameters(const LbfgsControl& control, int max_iterations) {
   p.delta = control.value_tolerance;
   p.max_iterations = max_iterations;
   p.max_linesearch = 30;
+  p.max_step = control.max_step;
   return p;
 }
 
@@ -120,6 +124,7 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
                      const Vector& upper, const LbfgsControl& control) {
   Recorder recorder(objective, start, lower, upper, control);
   int left = control.max_iterations;
+  bool near = false;
   for (bool again = true; again && left > 0;) {
     again = false;
     const double before = recorder.result.value;
@@ -131,8 +136,8 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
       if (lower.size() > 0) {
         const auto param = parameters<LBFGSpp::LBFGSBParam<double>>(control, left);
         LBFGSpp::LBFGSBSolver<double> solver(param);
-        // A step by a curvature that changes on the way may end where the value is flat, as near a variance of zero.
-        recorder.surround();
+        // A long step, by a curvature that changes on the way, may end where the value is flat, as near a variance of zero.
+        recorder.surround(near);
         iterations = solver.minimize(recorder, x, value, recorder.near_lower, recorder.near_upper);
       } else {
         const auto param = parameters<LBFGSpp::LBFGSParam<double>>(control, left);
@@ -144,8 +149,8 @@ LbfgsResult minimise(const Objective& objective, const Vector& start, const Vect
     } catch (const Enough&) {
     } catch (const Ended&) {
     } catch (const FarAway&) {
-      again = true;
-      left -= recorder.result.evaluations - evaluations;
+      again = near = true;
+      left -= std::max(1, recorder.result.evaluations - evaluations);
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception&) {

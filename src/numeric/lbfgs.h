@@ -21,9 +21,10 @@ struct LbfgsControl {
   double value_tolerance = 0;  // on the change of the value over three iterations, relative to max(1, |value|)
   int memory = 10;
   int patience = 200;  // evaluations in a row that lower the value by 1e-10 of itself or less
-  /// The longest step of a coordinate: of Newton's searches in one step, of L-BFGS-B before it restarts from there. Searches
-  /// without bounds do not use it.
-  double max_step = std::numeric_limits<double>::infinity();
+  double max_step = 1e20;  // of Newton's searches the longest step, of L-BFGS the largest multiple of its own
+  /// Of each coordinate between bounds: where a step would be longer L-BFGS-B restarts from the best point, within so much
+  /// of it. Empty: none is too long.
+  Vector longest = {};
   double curvature = 0;  // the order of the largest; if given, a search ends where gradients are rounding errors
 };
 
