@@ -385,9 +385,7 @@ class_sd_notes <- function(spec, fit) {
   classes <- latent_names(fit)
   reference <- setdiff(response_levels(fit), classes)
   if (length(reference) != 1L) return(NULL)
-  counts <- coefficient_counts(fit$model, 1L)
-  t <- match(spec$label, vapply(prior_terms(fit$model), `[[`, "", "label"))
-  nodes <- sum(counts[seq_len(t - 1L)]) + seq_len(counts[t])
+  nodes <- positions_of_term(fit$model, 1L, spec$label)
   weight <- fit$points$weight
   # effects given what they share, with which they are independent
   common <- cbind(1, fixed_at_points(fit), log(fit$points$hyper))
@@ -400,7 +398,7 @@ class_sd_notes <- function(spec, fit) {
     exp(sum(weight * log(fit$points$hyper[, match(hyper, fit$points$at)])))
   } else fit$posterior$hyper[hyper]
   if (!spec$type %in% bars) shared <- sqrt(shared)
-  column <- function(what) vapply(effects, `[[`, numeric(counts[t]), what)
+  column <- function(what) vapply(effects, `[[`, numeric(length(nodes)), what)
   own <- sds_of_classes(column("mean"), column("sd"), shared)
   if (is.null(own)) return(NULL)
   response <- fit$formula[[2L]]

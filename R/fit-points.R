@@ -65,14 +65,18 @@ coefficient_counts <- function(model, k) {
   }, 0)
 }
 
+# Which of the coefficients of latent value k are a term's; NULL where it has no such term.
+positions_of_term <- function(model, k, label) {
+  counts <- coefficient_counts(model, k)
+  t <- match(label, vapply(prior_terms(model, k), `[[`, "", "label"))
+  if (!is.na(t)) sum(counts[seq_len(t - 1L)]) + seq_len(counts[t])
+}
+
 # A term's coefficients at the points, as a block of the posterior's `coefficients`.
 point_coefficients <- function(block, fit) {
   for (i in seq_along(block$latents)) {
     k <- block$latents[i]
-    labels <- vapply(prior_terms(fit$model, k), `[[`, "", "label")
-    counts <- coefficient_counts(fit$model, k)
-    t <- match(block$label, labels)
-    own <- sum(counts[seq_len(t - 1L)]) + seq_len(counts[t])
+    own <- positions_of_term(fit$model, k, block$label)
     moments <- weighted_moments(fit$points$coefficients[[k]][, own, drop = FALSE], fit$points$weight)
     block$mean[, i] <- moments$mean
     block$covariance[[i]] <- moments$covariance
@@ -348,10 +352,8 @@ thinned_points <- function(points, count = 400L) {
 #' @noRd
 fixed_at_points <- function(fit) {
   if (n_predictors(fit) > 1L) return(do.call(cbind, lapply(predictors(fit), fixed_at_points)))
-  t <- match(fixed_label, vapply(prior_terms(fit$model), `[[`, "", "label"))
-  if (is.na(t)) return(matrix(0, length(fit$points$weight), 0L))
-  counts <- coefficient_counts(fit$model, 1L)
-  own <- sum(counts[seq_len(t - 1L)]) + seq_len(counts[t])
+  own <- positions_of_term(fit$model, 1L, fixed_label)
+  if (is.null(own)) return(matrix(0, length(fit$points$weight), 0L))
   spec <- fixed_spec(fit$design$specs)
   do.call(cbind, lapply(fit$points$coefficients, function(all) {
     u <- all[, own, drop = FALSE]
