@@ -94,15 +94,15 @@ test_that("draws have the mean and the covariance of q, whichever way it is kept
 test_that("no matrix of rows x rows is made for groups", {
   skip_if_not_installed("loo")
   set.seed(2)
-  n <- 6000
+  n <- 15000
   g <- factor(sample(20, n, TRUE))
   x <- rnorm(n)
   d <- data.frame(x, g, y = rpois(n, exp(0.5 * x + rnorm(20, sd = 0.3)[g])))
   fit <- galvi(y ~ x + (1 | g), d, poisson(), hyper = "fixed")
   before <- sum(gc(reset = TRUE)[, 2L])
   found <- check_fit(fit, 100)
-  # MB; one such matrix has 288
-  expect_lt(sum(gc()[, 6L]) - before, 200)
+  # MB; one such matrix has 1,800, all vectors of the draws some hundred, and R may keep what is no longer used
+  expect_lt(sum(gc()[, 6L]) - before, 1200)
   expect_lt(found$k, 0.7)
   expect_close(found$log_evidence, fit$elbo, 0.5)
 })
