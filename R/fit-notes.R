@@ -197,11 +197,35 @@ with_real_widths <- function(weight, fit) {
 compares_classes <- function(fit) n_latents(fit) > 1L && n_latents(fit) == length(response_levels(fit))
 
 class_notes <- function(fit) {
-  if (!compares_classes(fit) || is.null(fixed_spec(fit$design$specs))) return(NULL)
-  new_note("classes", paste(
-    "The data determine only differences between the coefficients of two classes. categorical(refcat = NULL) has those",
-    "to the first class."
-  ), said = FALSE)
+  if (!compares_classes(fit)) return(NULL)
+  specs <- fit$design$specs
+  learned <- fit$model$hyper$term[fit$model$hyper$learned]
+  c(
+    if (!is.null(fixed_spec(specs))) new_note("classes", paste(
+      "The data determine only differences between the coefficients of two classes. categorical(refcat = NULL) has those",
+      "to the first class."
+    ), said = FALSE),
+    unseen_direction_notes(fit, Filter(function(spec) spec$label %in% learned, specs))
+  )
+}
+
+#' Variances of terms are learned from a bound that counts the distance of all classes' posteriors from their priors,
+#' also in the direction of their sum, of which the data say nothing.
+#' @noRd
+unseen_direction_notes <- function(fit, learned) {
+  if (!length(learned)) return(NULL)
+  how_much <- if (n_latents(fit) == 2L) {
+    "by half in variance, and predictions are shrunk. For two classes use binomial()"
+  } else {
+    paste(
+      "by some 20 % in standard deviation with three classes and less with more, and predictions are shrunk.",
+      "categorical(refcat = NULL) has the first level as reference and less of this"
+    )
+  }
+  new_note("classes", sprintf(
+    "Without a reference level the differences between classes in %s are estimated too small, %s.",
+    and_words(vapply(learned, written_term, "")), how_much
+  ), said = any(vary_by_group(learned)))
 }
 
 block_of <- function(blocks) {
@@ -255,7 +279,8 @@ default_notes <- function(fit, weight, narrow, moved) {
     ), weight$coefficient[narrow | moved]))
   }
   decided <- has_open_tail(fit, weight, narrow)
-  narrow <- narrow & !decided
+  # of classes without a reference only differences are known, whatever the prior
+  narrow <- narrow & !decided & !compares_classes(fit)
   moved <- moved & !decided
   c(
     if (any(decided)) {

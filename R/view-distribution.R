@@ -179,8 +179,8 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
 #' @noRd
 point_response <- function(fit, points, what, of, size, probability) {
   if (what %in% c("mean", "mean_variance", "variance") && never_finite(fit, what)) return(rep(Inf, nrow(points$offset)))
-  # distribution functions take microseconds, and for more than some dozen rows some hundred points are enough
-  slow <- what %in% c("cdf", "upper") && nrow(points$offset) * length(points$weight) > rows_by_points / 10
+  # distribution functions take microseconds, and for more than a few rows some hundred points are enough
+  slow <- what %in% c("cdf", "upper") && nrow(points$offset) * length(points$weight) > rows_by_points / 100
   if (slow) points <- matched_points(points)
   if (what %in% c("mean", "cdf", "upper")) return(average_states(points, of(what)))
   if (what == "quantile") {

@@ -70,22 +70,26 @@ void search(LatentGaussianModel& model, HyperTable& table, const Plan& plan, Sta
     which = s;
   }
   if (!plan.learn || plan.algorithm->learn || !plan.pilots.empty() || !model.has_all_rows()) return;
-  table.set_values(best.hyper);
-  for (const Vector& faster : starts_of_faster_process(model, table, best.inference.posterior, first)) {
-    starts.add(table.size());
-    table.set_unconstrained(faster);
-    trace.search(++last + 1);
-    HyperControl hyper = plan.hyper;
-    hyper.hessian.reset();
-    try {
-      Fit found = fit_hyper(model, *plan.algorithm, table, true, std::nullopt, plan.inference, hyper, trace);
-      starts.keep(last, found);
-      if (!(found.objective > best.objective)) continue;
-      best = std::move(found);
-      which = last;
-    } catch (const std::domain_error&) {  // no posterior there
+  const auto search_from = [&](const std::vector<Vector>& more) {
+    for (const Vector& x : more) {
+      starts.add(table.size());
+      table.set_unconstrained(x);
+      trace.search(++last + 1);
+      HyperControl hyper = plan.hyper;
+      hyper.hessian.reset();
+      try {
+        Fit found = fit_hyper(model, *plan.algorithm, table, true, std::nullopt, plan.inference, hyper, trace);
+        starts.keep(last, found);
+        if (!(found.objective > best.objective)) continue;
+        best = std::move(found);
+        which = last;
+      } catch (const std::domain_error&) {  // no posterior there
+      }
     }
-  }
+  };
+  if (plan.starts == 1) search_from(starts_of_few_rows(model, table, first));
+  table.set_values(best.hyper);
+  search_from(starts_of_faster_process(model, table, best.inference.posterior, first));
 }
 
 /// Model and table return to the best of the searches, or to where these were stopped.

@@ -18,6 +18,12 @@ std::optional<Start> scan_lengthscales(LatentGaussianModel& model, const Algorit
                                        HyperTable& table, std::optional<Start> start,
                                        InferenceControl inference, Trace& trace);
 
+/// Where other searches of few rows with gaussian noise start, whose evidence often has several maxima: at long
+/// lengthscales, and at hardly any noise. From lengthscales that are too short a step can end where no two rows are
+/// correlated. Empty where no lengthscale is guessed or a search would take longer than milliseconds.
+/// @param first Where the first search began.
+std::vector<Vector> starts_of_few_rows(const LatentGaussianModel& model, const HyperTable& table, const Vector& first);
+
 /// Where other searches start: where neighbours along the one input of a process have correlated scores dE/dm, so that
 /// the search has ended at a process which takes faster changes for noise. Its lengthscale there is as short as the
 /// data can tell, its variances are those of `first`, and a gaussian's noise is less by what neighbours share. Of

@@ -156,3 +156,23 @@ test_that("a search does not step over a small variance", {
   d <- groups(2, function(eta) rnbinom(length(eta), mu = exp(eta), size = 3))
   expect_lt(abs(fit_from(d, negbinomial())$elbo - fit_from(d, negbinomial(), near)$elbo), felt)
 })
+
+test_that("few rows of a smooth surface on a grid are not taken for rows without correlation", {
+  surface <- function(x1, x2) {
+    a <- 15 * x1 - 5
+    b <- 15 * x2
+    (b - 5.1 / (4 * pi^2) * a^2 + 5 / pi * a - 6)^2 + 10 * (1 - 1 / (8 * pi)) * cos(a) + 10
+  }
+  new <- expand.grid(x1 = seq(0.05, 0.95, 0.1), x2 = seq(0.05, 0.95, 0.1))
+  truth <- surface(new$x1, new$x2)
+  for (m in 4:5) {
+    d <- expand.grid(x1 = seq(0, 1, length.out = m), x2 = seq(0, 1, length.out = m))
+    d$y <- surface(d$x1, d$x2)
+    fit <- suppressWarnings(galvi(y ~ gp(x1, x2, kernel = se(ard = TRUE)), d))
+    # a search from the median distance alone ends at a lengthscale of a hundredth of the grid's and errors of 300 and more
+    expect_lt(sqrt(mean((predict(fit, new) - truth)^2)), sd(truth) / 3)
+    expect_identical(nrow(fit$starts), 3L)
+  }
+  # several starts that were asked for are those of the user
+  expect_identical(nrow(suppressWarnings(galvi(fit$formula, d, control = galvi_control(starts = 2)))$starts), 2L)
+})
