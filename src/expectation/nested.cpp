@@ -234,6 +234,8 @@ void Nested::evaluate_row(const Likelihood& likelihood, const Datum& datum, cons
   }
   if (const auto shares = form.shares(datum)) return expect(*shares, mean, variance, order).add_to(order, out);
   if (const auto student = form.student_scale(datum)) return expect(*student, mean, variance, order).add_to(order, out);
+  if (const auto tails = form.student_tails(datum))
+    if (add_expectation(*tails, mean, variance, order, out)) return;
   if (const auto size = form.mean_over_size(datum)) return expect(*size, mean, variance, order).add_to(order, out);
   if (const auto dispersion = form.mean_over_dispersion(datum))
     return expect(*dispersion, mean, variance, order).add_to(order, out);

@@ -1,9 +1,11 @@
-// Student's t with a predicted scale: both latent values under one integral.
+// Student's t with a predicted scale, and with predicted degrees of freedom: all latent values under one integral.
 #include <algorithm>
 #include <cmath>
 
 #include "expectation/plane_forms.h"
+#include "numeric/special_functions.h"
 #include "quadrature/log_normal_transform.h"
+#include "quadrature/shifted_means.h"
 
 namespace galvi {
 namespace {
@@ -96,6 +98,18 @@ class StudentLattice {
   double variance_, gap_, rho_, width_, unit_;
 };
 
+/// The constant of log p as a function of x = log(df / 2): with a = exp(x), log Gamma(a + 1 / 2) - log Gamma(a) -
+/// log(2 pi a) / 2, by what Stirling's formula leaves of both.
+struct TailConstant {
+  static constexpr double line_end = LogGammaPart::line_end;
+  double slope() const { return 0.5; }  // of the line
+  double intercept() const { return -0.5 * std::log(2.0); }
+  double operator()(double x) const {
+    const double a = std::exp(x), next = a + 0.5;
+    return stirling_error(next, std::log(next)) - stirling_error(a, x) + a * std::log1p(0.5 / a) - 0.5 - log_sqrt_2pi;
+  }
+};
+
 }  // namespace
 
 MeanDerivatives expect(const StudentScale& form, const double* mean, const double* variance, int order) {
@@ -113,6 +127,57 @@ double slope_in_df(const StudentScale& form, const double* mean, const double* v
   MeanDerivatives integral;
   StudentLattice(form, mean, variance).integrate(1, integral);
   return form.constant_slope - 0.5 * integral.f[0][0] - 0.25 * (form.df + 1.0) / form.df * integral.f[0][1];
+}
+
+// With G(s) = E log(1 + X^2 exp(-2 s)), log(1 + x^2 / df) is that at s = eta_2 + eta_3 / 2, of mean m_2 + m_3 / 2 and
+// variance v_2 + v_3 / 4; and df = exp(eta_3) times it is A = exp(m_3 + v_3 / 2) times that under a Gaussian whose mean
+// of eta_3 has moved by v_3. So that derivatives in m_3 are (1 / 2 d/ds)^r of the first and (1 + 1 / 2 d/ds)^r of the
+// second.
+bool add_expectation(const StudentTails& form, const double* mean, const double* variance, int order,
+                     RowExpectation& out) {
+  constexpr double most = 500.0;
+  const double log_df = mean[2] + 0.5 * variance[2];
+  if (!(std::fabs(mean[2]) < most && log_df < most && variance[2] < most)) return false;
+  const StudentScale unit{form.y, 1.0, 0.0, 0.0, -1};
+  const double at[] = {mean[0], mean[1] + 0.5 * mean[2]}, moved[] = {mean[0], at[1] + 0.5 * variance[2]};
+  const double spread[] = {variance[0], variance[1] + 0.25 * variance[2]};
+  MeanDerivatives one, other;
+  StudentLattice(unit, at, spread).integrate(order, one);
+  StudentLattice(unit, moved, spread).integrate(order, other);
+  const double df = std::exp(log_df);
+  double constant[5];
+  ShiftedMeans means;
+  const double log_a = mean[2] - std::log(2.0);
+  means.place(variance[2], log_a, log_a, order, TailConstant{});
+  means.means(log_a, constant);
+  // E d^(p + q + r) log p / d eta_1^p d eta_2^q d eta_3^r, the powers being i of eta_k and j of eta_l
+  const auto derivative = [&](int k, int i, int l, int j) {
+    int power[3] = {};
+    power[k] += i;
+    power[l] += j;
+    const auto [p, q, r] = power;
+    double tilted = 0.0, weight = 1.0;
+    for (int m = 0; m <= r; ++m) {
+      tilted += weight * other.f[p][q + m];
+      weight *= 0.5 * (r - m) / (m + 1);
+    }
+    const double value = -0.5 * (std::ldexp(one.f[p][q + r], -r) + df * tilted);
+    return p == 0 && q == 0 ? value + constant[r] : value;
+  };
+  out.value += derivative(0, 0, 0, 0) - mean[1];
+  out.d_m[1] -= 1.0;
+  for (int k = 0; k < 3; ++k) {
+    out.d_m[k] += derivative(k, 1, k, 0);
+    out.d_v[k] += 0.5 * derivative(k, 2, k, 0);
+    if (order < 2) continue;
+    for (int l = 0; l < 3; ++l) {
+      const int place = k + 3 * l;
+      out.d_mm[place] += derivative(k, 1, l, 1);
+      out.d_mv[place] += 0.5 * derivative(k, 1, l, 2);
+      out.d_vv[place] += 0.25 * derivative(k, 2, l, 2);
+    }
+  }
+  return true;
 }
 
 }  // namespace galvi

@@ -64,6 +64,8 @@ class Distributional : public Likelihood {
   virtual std::optional<StudentScale> student_scale(const Datum&) const { return std::nullopt; }
   virtual std::optional<MeanOverSize> mean_over_size(const Datum&) const { return std::nullopt; }
   virtual std::optional<MeanOverDispersion> mean_over_dispersion(const Datum&) const { return std::nullopt; }
+  // For K = 3:
+  virtual std::optional<StudentTails> student_tails(const Datum&) const { return std::nullopt; }
   /// For a datum that has none of these forms.   mean, variance: K
   virtual Nesting nesting(const Datum&, const double* /*mean*/, const double* /*variance*/) const {
     refuse();

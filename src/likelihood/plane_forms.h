@@ -26,6 +26,11 @@ struct StudentScale {
   Index position;  // of df among the hyperparameters
 };
 
+/// The same with df = exp(eta_3), constant its function: log p of three latent values.
+struct StudentTails {
+  double y;
+};
+
 /// With sp(x) = log(1 + exp(x)) and delta = eta_1 - eta_2:
 ///   log p = constant + alone(eta_2) - count sp(-delta) - exp(eta_2) sp(delta).
 struct MeanOverSize {

@@ -77,6 +77,7 @@ class StudentLogScaleLogDf final : public PredictedParameter {
     log1p_each(spread);
     out += x * rise - (x + 0.5) * spread;
   }
+  std::optional<StudentTails> student_tails(const Datum& datum) const override { return StudentTails{datum.y}; }
   // The constant has poles where df is -1, -3, ..; log(1 + x^2 / df) is singular at df = -x^2.
   Nesting nesting(const Datum&, const double*, const double*) const override { return {2, {2.6, 1.0}}; }
   // A single response does not determine the tails.

@@ -13,7 +13,7 @@ one_optimum_of <- function(fit) !all(is.na(fit$trace$gap))
 long_rows <- c(
   "gamma_softplus_log_shape", "negbinomial_softplus_log_size", "exgaussian_log_sigma_log_beta",
   "skew_normal_log_sigma_alpha", "cumulative_probit_log_disc", "sequential_probit_log_disc",
-  "adjacent_category_log_disc"
+  "adjacent_category_log_disc", "zero_inflated_negbinomial_log_size", "zero_inflated_nbinom1_log_phi"
 )
 # Three linear predictors of these are fitted in test-skewed.R.
 fitted_elsewhere <- c("exgaussian_log_sigma_log_beta", "skew_normal_log_sigma_alpha")
