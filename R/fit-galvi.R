@@ -396,7 +396,7 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
 fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control,
                         verbose, na.action, sample_prior = "no") {
   sample_prior <- check_sample_prior(sample_prior)
-  call <- without_continued(call)
+  call <- without_kept_prior(without_continued(call))
   call[[1L]] <- quote(galvi)
   check_foreign_method(method, call, data)
   check_variance_function(call)
@@ -423,6 +423,8 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   design$proper <- sample_prior == "only"
   if (is.null(call[["family"]])) say_times_are_normal(design)
   model <- galvi_model(design, prior, start, expectation, hyper, control)
+  kept <- model$kept_prior
+  if (!is.null(kept)) call$prior <- prior_expression(call$prior, kept$paths, kept$value)
   if (sample_prior == "only") return(galvi_fit(model, prior_posterior(model), call))
   last_fit$standing <- NULL
   done <- FALSE

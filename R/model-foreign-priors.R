@@ -262,12 +262,12 @@ other_class <- function(row) {
   )
 }
 
-#' Stops at a row that is of a coefficient which the model does not have; of other rows, terms say so
+#' Finds rows that are of coefficients which the model does not have; of other rows, terms say so
 #'
 #' @param rows The attribute `table`. built: of each predictor, from build_terms(); others: names of the predictors after
 #'   the first; thresholds: does the first have these in place of an intercept?
 #' @noRd
-check_table_rows <- function(rows, built, others, thresholds) {
+find_absent_rows <- function(rows, built, others, thresholds, absent) {
   for (row in rows) {
     name <- row$name
     k <- match(name[1L], others, 0L)
@@ -279,12 +279,9 @@ check_table_rows <- function(rows, built, others, thresholds) {
     columns <- built[[k + 1L]]$fixed$spec$columns
     found <- if (name == "default") length(setdiff(of, "(Intercept)")) > 0L else "(Intercept)" %in% columns
     if (found) next
-    if (thresholds && k == 0L && name != "default") {
-      stop_galvi("prior", sprintf(
-        "`prior`: %s: thresholds are estimated and take no prior: leave this row out.", row$written
-      ))
-    }
-    stop_galvi("prior", sprintf(
+    absent$found(row$name, if (thresholds && k == 0L && name != "default") {
+      sprintf("`prior`: %s: thresholds are estimated and take no prior: leave this row out.", row$written)
+    } else sprintf(
       "`prior`: %s matches nothing: %s has %s. Its coefficients are %s.", row$written,
       if (k > 0L) sprintf("the linear predictor of %s", others[k]) else "this model",
       if (name == "default") "no slopes" else "no intercept", if (length(columns)) quote_names(columns) else "none"
