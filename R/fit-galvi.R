@@ -254,6 +254,7 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
   formula <- if (!missing(y) && is_formulas(y)) y else given
   if (is.null(formula)) {
     known <- c(setdiff(names(formals(galvi.data.frame)), "..."), "formula", "data")
+    check_foreign_arguments(extra, call, x)
     check_no_dots(extra, known, "galvi()")
     check_inputs(missing(x), missing(y))
     if (is.character(x)) {
