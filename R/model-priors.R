@@ -339,7 +339,7 @@ without_absent <- function(prior, paths) {
     gone <<- gone | here
     if (any(here)) vapply(rows[here], `[[`, "", "written") else paste0("prior$", paste(path, collapse = "$"))
   })
-  inform_galvi("left_out", sprintf(
+  inform_galvi("absent", sprintf(
     "`prior` of the earlier fit is kept, except for %s: this model has no such parameter.", quote_names(unlist(shown))
   ))
   for (path in paths) prior <- without_path(prior, path)

@@ -118,7 +118,7 @@ test_that("update() keeps the prior of a fit, without what the new formula has n
   same <- function(new, wanted) {
     expect_identical(coef(new), coef(wanted))
     # the call is that of the new fit
-    expect_no_message(again <- eval(new$call), class = "galvi_message_left_out")
+    expect_no_message(again <- eval(new$call), class = "galvi_message_absent")
     expect_identical(coef(again), coef(new))
   }
   expect_message(new <- update(fit, ~ . - (1 + wt | gear) + (1 | gear)), 'except for `set_prior("lkj(2)", class = "cor")`:',
