@@ -8,7 +8,8 @@
 #' `update(fit, . ~ . + gp(x))` changes the formula as [stats::update.formula()] does; for a model with several linear
 #' predictors it changes the first. `update(fit, family = student())` keeps the formulas, of which each must be of a
 #' parameter of the new family, and leaves out the family of a `brms::bf()`. Without a `prior` of its own the new fit has
-#' that of the old one, except for what it has no parameter for, which a message names. `update(fit, start = fit)` starts at the hyperparameters of this fit. A fit that was
+#' that of the old one, except for what it has no parameter for, which a message names.
+#' `update(fit, start = fit)` starts at the hyperparameters of this fit. A fit that was
 #' stopped ([galvi_last()]) is continued from where it was.
 #'
 #' @param object,x,formula A fit of [galvi()].

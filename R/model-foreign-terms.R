@@ -131,7 +131,10 @@ times_and_group <- function(v, a) {
   list(time = first_of(v, "t"), group = group)
 }
 
-brms_order <- function(a) or_else(a[["p"]], Find(is.numeric, unname(a[!nzchar(or_else(names(a), character(length(a))))])))
+brms_order <- function(a) {
+  by_place <- if (is.null(names(a))) a else a[!nzchar(names(a))]
+  or_else(a[["p"]], Find(is.numeric, unname(by_place)))
+}
 
 brms_times <- function(v, a) {
   of <- times_and_group(v, a)
@@ -369,10 +372,10 @@ foreign_term <- function(expr, env, table) {
   if (name == "gp" && (!other || !is.null(names(a)))) {
     lost <- character()
     to <- own_gp(expr, function(x) lost <<- c(lost, deparse_one(x)))
-    say <- if (length(lost)) sprintf(
-      "Left out is %s: variances and lengthscales are given by name, and Matern kernels are matern12(), matern32(), matern52().",
-      quote_names(lost)
-    )
+    say <- if (length(lost)) sprintf(paste(
+      "Left out is %s: variances and lengthscales are given by name, and Matern kernels are matern12(), matern32(),",
+      "matern52()."
+    ), quote_names(lost))
     if (!identical(to, expr)) return(list(how = gp_difference(expr, to), to = deparse_one(to), say = say))
   }
   if (name == "rr" && has_bar(a)) {
@@ -415,7 +418,8 @@ without_foreign <- function(expr, env, table, note) {
     return(str2lang(found$to))
   }
   if (!head_name(expr) %in% formula_operators || head_name(expr) %in% bars) return(expr)
-  product_of_term(`[<-`(expr, -1L, lapply(as.list(expr)[-1L], without_foreign, env, table, note)))
+  expr[-1L] <- lapply(as.list(expr)[-1L], without_foreign, env, table, note)
+  product_of_term(expr)
 }
 
 is_product <- function(expr) head_name(expr) %in% c("*", ":")

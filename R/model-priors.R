@@ -301,7 +301,9 @@ unused_entry_message <- function(entry, known, hyper) {
     return(sprintf(
       "`prior$%s` must be normal(), student_t(), cauchy() or double_exponential(), not %s, as `%s` is a coefficient%s.",
       entry$shown, if (is_value(sd)) format(sd) else describe(sd), entry$shown,
-      if (is_fixed(sd)) paste0(". ", sub("[.]$", "", known_coefficient(sd, entry$key))) else if (is.numeric(sd) && length(sd) == 1L) {
+      if (is_fixed(sd)) {
+        paste0(". ", sub("[.]$", "", known_coefficient(sd, entry$key)))
+      } else if (is.numeric(sd) && length(sd) == 1L) {
         sprintf(": write %s = normal(0, %s)", if (entry$shown == entry$key) list_names(entry$key) else entry$shown,
           code_number(sd))
       } else ""

@@ -29,7 +29,10 @@ build_model <- function(design, prior, start, expectation, treatment, control, a
     stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label"))
   )
   registry <- new_registry(typed)
-  shared <- c(list(start = start, held = held, proper = proper, absent = absent), control[c("move_inducing", "inducing_jitter", "threads")])
+  shared <- c(
+    list(start = start, held = held, proper = proper, absent = absent),
+    control[c("move_inducing", "inducing_jitter", "threads")]
+  )
   factors <- factor_specs(specs)
   if (length(others) && length(factors)) {
     stop_galvi("formula", sprintf(

@@ -254,9 +254,10 @@ gp_by_hyper <- function(options, env, call) {
 check_gp_input <- function(input, call) {
   head <- head_name(input)
   if (head %in% bars) {
-    stop_galvi("formula", sprintf(
-      "`%s`: a function for each group is gp(%s, by = %s), with factor(%s) where groups are numbers; for R's `%s` itself write gp(I(%s)).",
-      deparse_one(call), deparse_one(input[[2L]]), deparse_one(input[[3L]]), deparse_one(input[[3L]]), head,
+    stop_galvi("formula", sprintf(paste(
+      "`%s`: a function for each group is gp(%s, by = %s), with factor(%s) where groups are numbers; for R's `%s` itself",
+      "write gp(I(%s))."
+    ), deparse_one(call), deparse_one(input[[2L]]), deparse_one(input[[3L]]), deparse_one(input[[3L]]), head,
       deparse_one(input)
     ))
   }
