@@ -207,6 +207,24 @@ as_share <- function(x, arg, transform) {
   list(value = as.numeric(value), learned = !is_fixed(x), prior = NULL)
 }
 
+#' What to do with entries of `prior` for which a model has no parameter
+#'
+#' @param kept Are they those of an earlier fit? They are then left out; else they are errors.
+#' @return list(found, paths), functions: to tell of one, with the names where it stands, from the outside in; and all of
+#'   them.
+#' @noRd
+new_absent <- function(kept = FALSE) {
+  force(kept)
+  paths <- list()
+  list(
+    found = function(path, message) {
+      if (!kept) stop_galvi("prior", message)
+      paths <<- unique(c(paths, list(path)))
+    },
+    paths = function() paths
+  )
+}
+
 # Typed priors of hyperparameters: each is looked up by the hyperparameter's own name while the table is built.
 
 #' The typed entries while the table is built

@@ -254,6 +254,7 @@ galvi.data.frame <- function(x, y, family = gaussian(), method = "auto", expecta
   formula <- if (!missing(y) && is_formulas(y)) y else given
   if (is.null(formula)) {
     known <- c(setdiff(names(formals(galvi.data.frame)), "..."), "formula", "data")
+    check_foreign_arguments(extra, call, x)
     check_no_dots(extra, known, "galvi()")
     check_inputs(missing(x), missing(y))
     if (is.character(x)) {
@@ -396,7 +397,7 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
 fit_formula <- function(call, formula, data, family, method, expectation, hyper, start, prior, control,
                         verbose, na.action, sample_prior = "no") {
   sample_prior <- check_sample_prior(sample_prior)
-  call <- without_continued(call)
+  call <- without_kept_prior(without_continued(call))
   call[[1L]] <- quote(galvi)
   check_foreign_method(method, call, data)
   check_variance_function(call)
@@ -423,6 +424,8 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   design$proper <- sample_prior == "only"
   if (is.null(call[["family"]])) say_times_are_normal(design)
   model <- galvi_model(design, prior, start, expectation, hyper, control)
+  kept <- model$kept_prior
+  if (!is.null(kept)) call$prior <- prior_expression(call$prior, kept$paths, kept$value)
   if (sample_prior == "only") return(galvi_fit(model, prior_posterior(model), call))
   last_fit$standing <- NULL
   done <- FALSE

@@ -76,7 +76,7 @@ mixture_of_fits <- function(call, fits) {
   check_same_model(fits)
   first <- fits[[1L]]
   out <- first
-  out$call <- call
+  out$call$data <- call$data
   moved <- Map(in_first_coding, list(first), fits)
   out[c("states", "points", "factorised", "y")] <- NULL
   by_points <- all(vapply(fits, has_points, NA))

@@ -742,10 +742,16 @@ limit_notes <- function(spec, fit) {
     names <- names_in_sets(paste0("cor.", correlation_names(spec$own_columns)), spec)
     at <- match(own$parameter[correlation], names) - 1L
     pair <- q * (at %/% nrow(pairs)) + pairs[at %% nrow(pairs) + 1L, , drop = FALSE]
-    shown <- paste(sprintf(
+    estimate <- own$estimate[correlation]
+    # what is at its end is a partial correlation; that of the pair rounds to one or is that of a singular matrix
+    pairwise <- abs(estimate) > 0.995
+    shown <- paste(c(sprintf(
       "the correlation of %s and %s is estimated as %s", quoted(spec$columns[pair[, 1L]]),
-      quoted(spec$columns[pair[, 2L]]), ifelse(own$estimate[correlation] < 0, "-1", "1")
-    ), collapse = ", and ")
+      quoted(spec$columns[pair[, 2L]]), ifelse(estimate < 0, "-1", "1")
+    )[pairwise], if (!all(pairwise)) sprintf(
+      "the covariance matrix of %s is estimated as singular%s", quote_names(spec$own_columns),
+      if (any(pairwise)) "" else ", though no two of them have the correlation 1 or -1"
+    )), collapse = ", and ")
     notes <- c(notes, new_note("singular", sprintf(
       "%s: %s, a singular fit: the %s. %s give a prior, as in %s.", name, shown,
       if (term_can(spec, "residual")) "responses do not tell these residuals apart" else {

@@ -108,16 +108,18 @@ galvi_model <- function(design, prior = NULL, start = NULL, expectation = "auto"
                         control = galvi_control()) {
   design <- check_design(design)
   frame <- environment()
-  prior <- as_prior_list(check_evaluates(
-    typed_argument("prior", typed_prior_words(), frame), "prior", "prior", prior_names(), prior_hint
-  ), names(design$parts$others))
+  prior <- check_prior_evaluates(typed_argument("prior", typed_prior_words(), frame))
+  absent <- new_absent(is_kept_prior(prior))
+  prior <- as_prior_list(if (is_kept_prior(prior)) prior$value else prior, names(design$parts$others))
   start <- check_evaluates(start, "start")
   hyper <- check_choice(hyper, c("optimise", "integrate", "fixed"), "hyper")
   held <- hyper == "fixed"
   control <- as_control(check_evaluates(control, "control"))
   model <- as_galvi_error(naming_rows(
-    frame_labels(design$data), build_model(design, prior, start, check_expectation(expectation), hyper, control)
+    frame_labels(design$data), build_model(design, prior, start, check_expectation(expectation), hyper, control, absent)
   ))
+  paths <- absent$paths()
+  if (length(paths)) model$kept_prior <- list(paths = paths, value = without_absent(prior, paths))
   if (held) model$hyper$learned[] <- FALSE
   model$integrate <- hyper == "integrate"
   if (!is.null(design$stream)) model$stream <- counted_stream(design$stream, model, control)
@@ -381,6 +383,14 @@ without_continued <- function(call) {
 
 # Called by the core when an interrupt or an error of R stops it, before fit_formula() is left.
 keep_standing <- function(standing) last_fit$standing <- standing
+
+# A prior that update() takes over; the call of the new fit keeps the expression.
+without_kept_prior <- function(call) {
+  if (is_kept_prior(call[["prior"]])) call$prior <- call$prior$asked
+  call
+}
+
+check_prior_evaluates <- function(expr) check_evaluates(expr, "prior", "prior", prior_names(), prior_hint)
 
 #' What galvi_design() returns, from the user's expressions of weights, offset and subset
 #' @noRd

@@ -7,7 +7,9 @@
 #'
 #' `update(fit, . ~ . + gp(x))` changes the formula as [stats::update.formula()] does; for a model with several linear
 #' predictors it changes the first. `update(fit, family = student())` keeps the formulas, of which each must be of a
-#' parameter of the new family, and leaves out the family of a `brms::bf()`. `update(fit, start = fit)` starts at the hyperparameters of this fit. A fit that was
+#' parameter of the new family, and leaves out the family of a `brms::bf()`. Without a `prior` of its own the new fit has
+#' that of the old one, except for what it has no parameter for, which a message names.
+#' `update(fit, start = fit)` starts at the hyperparameters of this fit. A fit that was
 #' stopped ([galvi_last()]) is continued from where it was.
 #'
 #' @param object,x,formula A fit of [galvi()].
@@ -246,6 +248,12 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
     changed <- stats::update(without_dot(object), formula.)
   }
   extras <- match.call(expand.dots = FALSE)$...
+  if ("newdata" %in% names(extras)) {
+    stop_galvi("argument", sprintf(
+      "update() has the arguments of galvi(), in which `newdata` is `data`: write update(fit, data = %s).",
+      if (is.language(extras$newdata)) deparse_one(extras$newdata) else "d"
+    ))
+  }
   # that of bf(y ~ x, family = ) goes with it
   brought <- if (is.null(call[["family"]])) brought_family(object, parent.frame())
   if (!missing(formula.)) {
@@ -253,6 +261,11 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
     call$formula <- with_others(changed, object)
   } else if (!is.null(brought) && "family" %in% names(extras)) {
     call$formula <- with_others(object$formula, object)
+  }
+  if (evaluate && !is.null(call[["prior"]]) && !"prior" %in% names(extras)) {
+    env <- parent.frame()
+    prior <- check_prior_evaluates(eval(with_own_words(call$prior, typed_prior_words(), env), env))
+    call$prior <- kept_prior(as_prior_list(prior, names(object$design$others)), call$prior)
   }
   for (name in names(extras)) call[[name]] <- extras[[name]]
   if (!evaluate) return(call)

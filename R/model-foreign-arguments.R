@@ -220,12 +220,71 @@ with_random <- function(call, value) {
   groups <- names(forms)
   for (i in seq_along(forms)) {
     right <- if (head_name(forms[[i]]) == "~") forms[[i]][[length(forms[[i]])]] else forms[[i]]
-    term <- if (head_name(right) %in% bars) call("(", right) else if (length(groups) && nzchar(groups[i])) {
-      bar_call(right, as.name(groups[i]))
-    } else bar_call(1, right)
-    call <- with_summand(call, term)
+    terms <- if (head_name(right) %in% bars) list(call("(", right)) else if (length(groups) && nzchar(groups[i])) {
+      list(bar_call(right, as.name(groups[i])))
+    } else lapply(summands(right), function(piece) effects_of_group(piece$expr))
+    for (term in terms) call <- with_summand(call, term)
   }
   call
+}
+
+# A group, or us(1 + x):g and idh(1 + x):g of MCMCglmm, whose effects have an intercept only where they say so.
+effects_of_group <- function(expr) {
+  structure <- if (head_name(expr) == ":") any_head(expr[[2L]])
+  if (!isTRUE(structure %in% c("us", "idh"))) return(bar_call(1, expr))
+  effects <- expr[[2L]][[2L]]
+  constant <- any(vapply(summands(effects), function(piece) identical(piece$expr, 1), NA))
+  call("(", call(if (structure == "us") "|" else "||", if (constant) effects else call("+", 0, effects), expr[[3L]]))
+}
+
+# rcov = ~ units of MCMCglmm is the noise of the family, idh(f):units one sigma for each level of f.
+residual_levels <- function(value) {
+  right <- if (head_name(value) == "~") value[[length(value)]]
+  if (head_name(right) == ":" && any_head(right[[2L]]) %in% c("us", "idh")) right[[2L]][[2L]]
+}
+
+with_residual_levels <- function(call, value) {
+  of <- residual_levels(value)
+  if (is.null(of) || "trait" %in% all.vars(of)) return(call)
+  with_parameter_formula(call, call("~", of), "sigma", NULL)
+}
+
+say_residual_levels <- function(call, value) {
+  of <- residual_levels(value)
+  if (identical(value, quote(~units))) return("The residual variance is that of the family, so there is nothing to write.")
+  if ("trait" %in% all.vars(value)) {
+    return("Residuals of several responses are correlated by the term rescor(), see ?responses.")
+  }
+  if (is.null(of)) return("Correlated residuals are a term of the formula, such as ar1(t) or ou(t | g).")
+  "Each parameter has a formula of its own, in a list."
+}
+
+#' kernel = "matern" beside a formula: of its processes, or of one in its variables
+#' @param ard Has each variable a lengthscale of its own?
+#' @noRd
+with_kernel <- function(call, value, ard = FALSE) {
+  kernel <- typed_kernel(value)
+  if (ard && is.call(kernel)) kernel$ard <- TRUE
+  # x and y
+  if (is.null(formula_of_call(call)) || is.null(first_formula(call)) && !is.null(call[["x"]])) {
+    return(replace_in(call, "kernel", kernel))
+  }
+  change_formula(call, function(f) {
+    pieces <- summands(f[[3L]])
+    processes <- vapply(pieces, function(piece) any_head(piece$expr) == "gp", NA)
+    if (any(processes)) {
+      pieces[processes] <- lapply(pieces[processes], function(piece) {
+        if (is.null(piece$expr[["kernel"]])) piece$expr$kernel <- kernel
+        piece
+      })
+    } else {
+      inputs <- vapply(pieces, function(piece) is.symbol(piece$expr) && piece$sign > 0, NA)
+      process <- as.call(c(quote(gp), lapply(pieces[inputs], `[[`, "expr"), list(kernel = kernel)))
+      if (any(inputs)) pieces <- c(list(list(expr = process, sign = 1)), pieces[!inputs])
+    }
+    f[[3L]] <- sum_of(pieces)
+    f
+  })
 }
 
 # corAR1(form = ~ t | g) and others of nlme, cor_ar() of brms
@@ -330,6 +389,13 @@ own_prior_call <- function(value, kind) {
   value[[1L]] <- as.name(any_head(value))
   if (any_head(value) %in% names(text_priors)) return(deparse_one(value))
   if (kind == "sd") "exponential(1)" else quote(student_t(3, 0, 2.5))
+}
+
+# normal(sd = 2) and t() of blme, whose default sds are 10 and 2.5
+blme_prior <- function(value) {
+  sd <- if (is.call(value)) constant_number(or_else(value[["sd"]], value[["scale"]])) else NA
+  if (is.na(sd)) sd <- 2.5
+  if (any_head(value) == "t" || identical(value, quote(t))) call("student_t", 3, 0, sd) else call("normal", 0, sd)
 }
 
 bars_in <- function(expr) {
@@ -533,6 +599,12 @@ foreign_arguments <- local({
     "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
   ))
   correlated <- list(to = with_correlation, say = say_correlation)
+  covariance <- prior("All priors are one list, with those of groups by `sd` and `cor`.", function(call, value) {
+    terms <- bars_in(first_formula(call))
+    slopes <- Filter(function(e) !is_intercept(e[[2L]]), terms)
+    if (length(terms)) call <- with_prior(call, "sd", "exponential(1)")
+    if (length(slopes)) with_prior(call, "cor", quote(lkj(1))) else call
+  })
   stored <- drop("A fit keeps its data and model frame already.")
   families <- function(names) list(
     to = function(call, value) with_zero_part(with_family(call, value, names)),
@@ -547,7 +619,7 @@ foreign_arguments <- local({
     lapply(stats::setNames(nm = c(
       "chains", "iter", "warmup", "thin", "seed", "refresh", "init", "inits", "algorithm", "adapt_delta", "backend",
       "save_pars", "save_model", "file", "sampler", "nsamples", "mcmc", "burnin", "n.iter", "n.chains", "save_warmup",
-      "mean_PPD", "QR", "stanvars", "normalize", "threads", "threading", "opencl", "silent", "open_progress"
+      "nitt", "mean_PPD", "QR", "stanvars", "normalize", "threads", "threading", "opencl", "silent", "open_progress"
     )), function(name) sampler),
     list(
       cores = list(
@@ -589,6 +661,11 @@ foreign_arguments <- local({
       )),
       threshold = drop("Thresholds are free."),
       random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),
+      rcov = list(to = with_residual_levels, say = say_residual_levels),
+      kernel = list(to = with_kernel, say = "A kernel belongs to its gp()."),
+      covtype = list(to = function(call, value) with_kernel(call, value, ard = TRUE), say = paste(
+        "A kernel belongs to its gp(). A lengthscale for each input, as in DiceKriging, is ard = TRUE."
+      )),
       correlation = correlated, autocor = correlated, rho = correlated,
       fixed = list(
         to = function(call, value) {
@@ -620,13 +697,12 @@ foreign_arguments <- local({
       prior_aux = prior("All priors are one list, in which the noise is `sigma`.", function(call, value) {
         with_prior(call, "sigma", own_prior_call(value, "sd"))
       }),
-      prior_covariance = prior("All priors are one list, with those of groups by `sd` and `cor`.",
-        function(call, value) {
-          terms <- bars_in(first_formula(call))
-          slopes <- Filter(function(e) !is_intercept(e[[2L]]), terms)
-          if (length(terms)) call <- with_prior(call, "sd", "exponential(1)")
-          if (length(slopes)) with_prior(call, "cor", quote(lkj(1))) else call
-        }),
+      fixef.prior = prior("A prior of all slopes is `prior`; its sd is in units of the coefficients.",
+        function(call, value) with_prior(call, "default", blme_prior(value))),
+      resid.prior = prior("All priors are one list, in which the noise is `sigma`.", function(call, value) {
+        with_prior(call, "sigma", "exponential(1)")
+      }),
+      cov.prior = covariance, prior_covariance = covariance,
       priors = prior("Such a table goes to `prior`.", function(call, value) {
         call$prior <- value
         call
@@ -649,7 +725,17 @@ foreign_arguments <- local({
       sample_new_levels = drop("Effects of new groups have their normal distribution in predict(fit, newdata)."),
       re.form = drop("It is an argument of predict(fit, newdata), as is `re_formula`."),
       re_formula = drop("It is an argument of predict(fit, newdata)."),
-      type = drop("It is an argument of predict(fit, newdata)."),
+      type = list(
+        # the response says how many classes there are
+        to = function(call, value) if (!identical(value, "classification")) call,
+        say = function(call, value) {
+          if (!isTRUE(value %in% c("regression", "classification"))) return("It is an argument of predict(fit, newdata).")
+          paste(
+            "`family` says what the response is: gaussian(), the default, numbers, binomial() one of two classes,",
+            "categorical() one of more."
+          )
+        }
+      ),
       trace = list(
         to = function(call, value) replace_in(call, "verbose", value), say = "Progress is shown by `verbose`."
       ),

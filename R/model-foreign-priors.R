@@ -134,7 +134,7 @@ table_row <- function(row) {
     stop_galvi("prior", sprintf("`prior`: %s has no counterpart here: %s.", written, other_class(row)))
   }
   value <- prior_of_text(row$prior, sprintf("prior`: `%s", written))
-  check_prior_kind(value, kind, written)
+  check_prior_kind(value, kind, written, row$coef)
   list(name = table_name(row), value = value, written = written)
 }
 
@@ -147,9 +147,9 @@ written_row <- function(row, tmb = FALSE) {
 }
 
 #' Stops where a prior cannot be one of such a parameter
-#' @param kind "coefficient", "sd", "positive" or "correlation".
+#' @param kind "coefficient", "sd", "positive" or "correlation". coef: the name of the one coefficient, if it is one.
 #' @noRd
-check_prior_kind <- function(value, kind, written) {
+check_prior_kind <- function(value, kind, written, coef = "") {
   own <- switch(value$type, lkj = "correlation", fixed = kind, pc = , gamma_prior = "sd", pc_range = "positive",
     horseshoe = "slope", if (is_coefficient_prior(value)) "any" else "positive")
   fine <- switch(kind,
@@ -158,14 +158,20 @@ check_prior_kind <- function(value, kind, written) {
   )
   if (fine) return(invisible())
   stop_galvi("prior", sprintf(
-    "`prior`: %s: %s cannot be the prior of %s. It may be %s.", written, format(value),
+    "`prior`: %s: %s cannot be the prior of %s. It may be %s.%s", written, format(value),
     switch(kind, coefficient = "a coefficient", sd = "a standard deviation", correlation = "correlations",
       "a positive number"), switch(kind,
       coefficient = "normal(), student_t(), cauchy(), double_exponential(), horseshoe() or logistic()",
       correlation = "lkj()",
       "normal(), student_t() or cauchy() cut at 0, exponential(), gamma(), inv_gamma() or lognormal()"
-    )
+    ), if (kind == "coefficient" && is_fixed(value)) paste0(" ", known_coefficient(value, coef)) else ""
   ))
+}
+
+# A slope that is fixed() is no coefficient.
+known_coefficient <- function(value, name) {
+  sprintf("A known slope is an offset in the formula: offset(%s * %s).", code_number(value$value[1L]),
+    if (nzchar(name)) name else "x")
 }
 
 # The names of a row's prior in our list, from the outside in.
@@ -262,12 +268,12 @@ other_class <- function(row) {
   )
 }
 
-#' Stops at a row that is of a coefficient which the model does not have; of other rows, terms say so
+#' Finds rows that are of coefficients which the model does not have; of other rows, terms say so
 #'
 #' @param rows The attribute `table`. built: of each predictor, from build_terms(); others: names of the predictors after
 #'   the first; thresholds: does the first have these in place of an intercept?
 #' @noRd
-check_table_rows <- function(rows, built, others, thresholds) {
+find_absent_rows <- function(rows, built, others, thresholds, absent) {
   for (row in rows) {
     name <- row$name
     k <- match(name[1L], others, 0L)
@@ -279,12 +285,9 @@ check_table_rows <- function(rows, built, others, thresholds) {
     columns <- built[[k + 1L]]$fixed$spec$columns
     found <- if (name == "default") length(setdiff(of, "(Intercept)")) > 0L else "(Intercept)" %in% columns
     if (found) next
-    if (thresholds && k == 0L && name != "default") {
-      stop_galvi("prior", sprintf(
-        "`prior`: %s: thresholds are estimated and take no prior: leave this row out.", row$written
-      ))
-    }
-    stop_galvi("prior", sprintf(
+    absent$found(row$name, if (thresholds && k == 0L && name != "default") {
+      sprintf("`prior`: %s: thresholds are estimated and take no prior: leave this row out.", row$written)
+    } else sprintf(
       "`prior`: %s matches nothing: %s has %s. Its coefficients are %s.", row$written,
       if (k > 0L) sprintf("the linear predictor of %s", others[k]) else "this model",
       if (name == "default") "no slopes" else "no intercept", if (length(columns)) quote_names(columns) else "none"

@@ -16,10 +16,10 @@ smooth_text <- function(v, by) {
 }
 
 # seasonal(12) and f(t, model = "seasonal", season.length = 12): what comes again after so many steps
-seasonal_text <- function(v, a) {
-  period <- or_else(a[["season.length"]], Find(is.numeric, unname(a)))
-  sprintf("gp(%s, kernel = periodic(%s))", first_of(v, "t"), argument_text(period, "12"))
+seasonal_kernel <- function(a) {
+  sprintf("periodic(%s)", argument_text(or_else(a[["season.length"]], Find(is.numeric, unname(a))), "12"))
 }
+seasonal_text <- function(v, a) sprintf("gp(%s, kernel = %s)", first_of(v, "t"), seasonal_kernel(a))
 
 # besag(g, W), bym2(g, W): models of INLA by their names
 graph_term <- function(model) {
@@ -29,27 +29,92 @@ graph_term <- function(model) {
   }
 }
 
-# f(g, model = ) of INLA
+# f(g, w, model = ) of INLA: effects of the levels of g, times w
 inla_term <- function(v, a) {
   g <- first_of(v, "g")
-  model <- if (is.character(a[["model"]])) a[["model"]] else "iid"
+  model <- inla_model(a)
+  weight <- inla_weight(v, a)
+  by <- if (!is.null(a[["replicate"]])) sprintf("factor(%s)", deparse_one(a[["replicate"]])) else weight
+  by <- if (!is.null(by)) sprintf("by = %s", by)
   extra <- c(
-    if (length(v) > 1L && model == "iid") sprintf("by = %s", v[2L]),
-    if (!is.null(a[["replicate"]])) sprintf("by = factor(%s)", deparse_one(a[["replicate"]])),
-    if (isTRUE(a[["cyclic"]])) "cyclic = TRUE", if (isTRUE(a[["scale.model"]]) && model != "bym2") "scale = TRUE",
+    by, if (isTRUE(a[["cyclic"]])) "cyclic = TRUE", if (isTRUE(a[["scale.model"]]) && model != "bym2") "scale = TRUE",
     if (identical(a[["constr"]], FALSE) && model == "besag") "constrain = FALSE"
   )
   graph <- argument_text(a[["graph"]], "W")
   own <- function(name, ...) sprintf("%s(%s)", name, paste(c(g, ..., extra), collapse = ", "))
+  process <- function(kernel) sprintf("gp(%s)", paste(c(g, by, sprintf("kernel = %s", kernel)), collapse = ", "))
   switch(model,
-    iid = own("iid"), rw1 = own("rw1"), rw2 = own("rw2"), crw2 = own("rw2"), ar1 = own("ar1"), ar = own("ar1"),
+    iid = own("iid"), rw1 = own("rw1"), rw2 = own("rw2"), crw2 = own("rw2"), ar1 = own("ar1"),
+    ar = own(autoregression(a[["order"]])),
     besag = own("gmrf", sprintf("graph = %s", graph)),
     bym2 = own("gmrf", sprintf("graph = %s", graph), "model = \"bym2\""),
     besagproper = own("gmrf", sprintf("graph = %s", graph), "model = \"proper\""),
-    bym = sprintf("iid(%s) + gmrf(%s, graph = %s)", g, g, graph),
-    ou = sprintf("gp(%s, kernel = matern12())", g), linear = g, seasonal = seasonal_text(g, a), sprintf("gp(%s)", g)
+    bym = paste(sprintf("iid(%s)", paste(c(g, by), collapse = ", ")), "+", own("gmrf", sprintf("graph = %s", graph))),
+    generic = , generic0 = sprintf("(%s | gr(%s, precision = %s))", paste(c(if (!is.null(weight)) "0", or_else(weight, "1")),
+      collapse = " + "), g, argument_text(a[["Cmatrix"]], "Q")),
+    ou = process("matern12()"), linear = paste(c(g, weight), collapse = ":"),
+    seasonal = process(seasonal_kernel(a)), sprintf("gp(%s)", paste(c(g, by), collapse = ", "))
   )
 }
+
+inla_model <- function(a) if (is.character(a[["model"]])) a[["model"]] else "iid"
+
+# What the effects are multiplied by, or NULL.
+inla_weight <- function(v, a) {
+  if (!is.null(a[["weights"]])) deparse_one(a[["weights"]]) else if (length(v) > 1L) v[2L]
+}
+
+#' What inla_term() does not carry
+#' @noRd
+inla_say <- function(v, a) {
+  model <- inla_model(a)
+  weight <- inla_weight(v, a)
+  known <- c("iid", "rw1", "rw2", "crw2", "ar1", "ar", "besag", "bym2", "besagproper", "bym", "generic", "generic0", "ou",
+    "linear", "seasonal")
+  generic <- model %in% c("generic", "generic0")
+  c(
+    if (!model %in% known) sprintf("galvi has no model \"%s\": this is a smooth function.", model),
+    if (generic) sprintf("The row names of the matrix are the levels of `%s`.", first_of(v, "g")),
+    if (generic && !is.null(a[["replicate"]])) "Replicates have no such term.",
+    if (model == "ar") order_say(a[["order"]]),
+    if (!generic && model != "linear" && !is.null(weight) && !is.null(a[["replicate"]])) sprintf(paste(
+      "`%s`, which multiplies the effects in INLA, is left out: `by` is a factor, with a copy for each level, or numbers",
+      "that multiply."
+    ), weight),
+    if (!is.null(a[["hyper"]])) sprintf(
+      "`hyper` is left out: priors are an argument of galvi(), as prior = list(\"%s\" = list(sd = %s)).",
+      label_of_term(inla_term(v, a)), inla_prior(a[["hyper"]])
+    )
+  )
+}
+
+# The name that `prior` has for a term: its inputs and `by`.
+label_of_term <- function(text) {
+  expr <- summands(str2lang(text))[[1L]]$expr
+  if (head_name(expr) %in% term_words) expr[!names(expr) %in% c("", "by")] <- NULL
+  deparse_one(expr)
+}
+
+# list(prec = list(prior = "pc.prec", param = c(1, 0.01))) -> pc(1, 0.01), that of the standard deviation
+inla_prior <- function(hyper) {
+  own <- if (head_name(hyper) == "list" && length(hyper) > 1L) hyper[[2L]]
+  if (head_name(own) != "list") return("half_normal(1)")
+  param <- vapply(as.list(own[["param"]])[-1L], constant_number, 0)
+  initial <- constant_number(own[["initial"]])
+  if (isTRUE(own[["fixed"]]) && !is.na(initial)) return(sprintf("fixed(%s)", code_number(signif(exp(-initial / 2), 4L))))
+  if (!identical(own[["prior"]], "pc.prec") || length(param) != 2L || anyNA(param)) return("half_normal(1)")
+  sprintf("pc(%s, %s)", code_number(param[1L]), code_number(param[2L]))
+}
+
+# An expression without variables as a number, NA for another.
+constant_number <- function(expr) {
+  value <- if (!length(all.vars(expr))) tryCatch(eval(expr, baseenv()), error = function(e) NULL)
+  if (is.numeric(value) && length(value) == 1L) as.numeric(value) else NA_real_
+}
+
+# The term of an autoregression of this order, and what it does not have.
+autoregression <- function(order) if (isTRUE(constant_number(order) > 1)) "ar2" else "ar1"
+order_say <- function(order) if (isTRUE(constant_number(order) > 2)) "The highest order here is two."
 
 # car() of brms: its default is the proper model.
 graph_text <- function(g, graph, type, default) {
@@ -66,9 +131,14 @@ times_and_group <- function(v, a) {
   list(time = first_of(v, "t"), group = group)
 }
 
+brms_order <- function(a) {
+  by_place <- if (is.null(names(a))) a else a[!nzchar(names(a))]
+  or_else(a[["p"]], Find(is.numeric, unname(by_place)))
+}
+
 brms_times <- function(v, a) {
   of <- times_and_group(v, a)
-  sprintf("ar1(%s%s)", of$time, if (is.null(of$group)) "" else sprintf(", by = %s", of$group))
+  sprintf("%s(%s%s)", autoregression(brms_order(a)), of$time, if (is.null(of$group)) "" else sprintf(", by = %s", of$group))
 }
 
 # Names that advice has where the user gave none, and what they stand for.
@@ -194,26 +264,49 @@ unnamed_text <- function(arguments) {
 
 # ---- gp() with arguments and kernels of other packages ----
 
-# matern(nu = 2.5) -> matern52()
-own_kernel <- function(expr, env = globalenv()) {
+# How smooth a Matern kernel is, by its name here.
+matern_words <- c(matern12 = 0.5, matern32 = 1.5, matern52 = 2.5)
+matern_word <- function(nu) names(matern_words)[which.min(abs(nu - matern_words))]
+
+#' matern(nu = 2.5), matern(5 / 2) -> matern52()
+#' @param lost Called with each argument that is not carried: by its place it means something else here.
+#' @noRd
+own_kernel <- function(expr, env = globalenv(), lost = function(x) NULL) {
   if (!is.call(expr)) return(expr)
   name <- any_head(expr)
   ours <- foreign_kernels[name]
   if (name %in% c("+", "*", "(", "per_class")) {
-    expr[-1L] <- lapply(as.list(expr)[-1L], own_kernel, env)
-  } else if (!is.na(ours) && !is_users_own(name, env)) {
-    nu <- expr[["nu"]]
-    expr$nu <- NULL
-    if (is.numeric(nu)) ours <- c("matern12", "matern32", "matern52")[which.min(abs(nu - c(0.5, 1.5, 2.5)))]
-    expr[[1L]] <- as.name(ours)
-    names(expr)[names(expr) %in% c("lengthscales", "length_scale", "ls", "rho")] <- "lengthscale"
-    names(expr)[names(expr) == "periodicity"] <- "period"
+    expr[-1L] <- lapply(as.list(expr)[-1L], own_kernel, env, lost)
+    return(expr)
   }
-  expr
+  if (is.na(ours) || is_users_own(name, env)) return(expr)
+  given <- as.list(expr)[-1L]
+  names <- or_else(names(given), character(length(given)))
+  names[names %in% c("lengthscales", "length_scale", "ls", "rho")] <- "lengthscale"
+  names[names == "periodicity"] <- "period"
+  at <- which(names == "nu")
+  by_place <- which(!nzchar(names))
+  first <- constant_number(given[by_place][1L][[1L]])
+  if (!length(at) && name %in% c("matern", "Matern") && first %in% matern_words) at <- by_place[1L]
+  nu <- if (length(at)) constant_number(given[[at]]) else NA_real_
+  if (!is.na(nu)) ours <- matern_word(nu)
+  own <- names(formals(own_function(ours)))
+  # a period or a degree
+  if (length(by_place) == 1L && own[1L] != "variance" && !length(at)) names[by_place] <- own[1L]
+  kept <- names %in% own
+  for (x in given[!kept & !(seq_along(given) %in% at & nu %in% matern_words)]) lost(x)
+  as.call(c(as.name(ours), stats::setNames(given[kept], names[kept])))
+}
+
+# A kernel by a name in quotes, or by a call of another package.
+typed_kernel <- function(x, lost = function(x) NULL) {
+  if (!is.character(x)) return(own_kernel(x, lost = lost))
+  word <- if (x %in% kernel_words()) x else foreign_kernels[x]
+  if (is.na(word)) x else as.call(list(as.name(word)))
 }
 
 # gp(x, k = 20, c = 5 / 4) -> gp(x, inducing = 20); gp(x, period = 12) -> gp(x, kernel = periodic(12))
-own_gp <- function(expr) {
+own_gp <- function(expr, lost = function(x) NULL) {
   expr[[1L]] <- if (package_of_is_foreign(expr)) quote(gp) else expr[[1L]]
   take <- function(words) {
     found <- intersect(words, names(expr))
@@ -238,16 +331,14 @@ own_gp <- function(expr) {
     word <- if (!is.null(period)) "periodic" else {
       own_word <- if (is.character(cov)) foreign_kernels[cov] else NA
       if (is.character(cov) && cov %in% kernel_words()) own_word <- cov
-      if (is.numeric(nu)) own_word <- c("matern12", "matern32", "matern52")[which.min(abs(nu - c(0.5, 1.5, 2.5)))]
+      smooth <- constant_number(nu)
+      if (!is.na(smooth)) own_word <- matern_word(smooth) else if (!is.null(nu)) own_word <- "matern32"
+      if (!is.null(nu) && !smooth %in% matern_words) lost(nu)
       if (is.na(own_word)) "se" else own_word
     }
     expr$kernel <- as.call(c(list(as.name(word)), period, typed))
   }
-  if (!is.null(expr[["kernel"]])) expr$kernel <- own_kernel(expr[["kernel"]])
-  if (is.character(expr[["kernel"]])) {
-    word <- if (expr[["kernel"]] %in% kernel_words()) expr[["kernel"]] else foreign_kernels[expr[["kernel"]]]
-    if (!is.na(word)) expr$kernel <- as.call(list(as.name(word)))
-  }
+  if (!is.null(expr[["kernel"]])) expr$kernel <- typed_kernel(expr[["kernel"]], lost)
   if (of_each && any_head(expr[["kernel"]]) %in% kernel_words()) expr$kernel$ard <- TRUE
   expr
 }
@@ -279,8 +370,13 @@ foreign_term <- function(expr, env, table) {
   other <- !is.null(package) && package != "galvi"
   a <- as.list(expr)[-1L]
   if (name == "gp" && (!other || !is.null(names(a)))) {
-    to <- own_gp(expr)
-    if (!identical(to, expr)) return(list(how = gp_difference(expr, to), to = deparse_one(to)))
+    lost <- character()
+    to <- own_gp(expr, function(x) lost <<- c(lost, deparse_one(x)))
+    say <- if (length(lost)) sprintf(paste(
+      "Left out is %s: variances and lengthscales are given by name, and Matern kernels are matern12(), matern32(),",
+      "matern52()."
+    ), quote_names(lost))
+    if (!identical(to, expr)) return(list(how = gp_difference(expr, to), to = deparse_one(to), say = say))
   }
   if (name == "rr" && has_bar(a)) {
     # ours takes item | unit; theirs has `0 +` or factors
@@ -304,7 +400,7 @@ foreign_term <- function(expr, env, table) {
   v <- unnamed_text(a)
   say <- entry$say
   if (is.function(say)) say <- say(v, a)
-  if (!is.null(say) && grepl("%s", say, fixed = TRUE)) say <- gsub("%s", first_of(v, "x"), say, fixed = TRUE)
+  say <- gsub("%s", first_of(v, "x"), say, fixed = TRUE)
   to <- entry$to(v, a)
   say <- paste(c(say, stand_in_text(expr, to, paste(say, collapse = ""))), collapse = " ")
   list(from = if (other) package else entry$from, to = to, say = say, family = entry$family)
@@ -323,7 +419,28 @@ without_foreign <- function(expr, env, table, note) {
   }
   if (!head_name(expr) %in% formula_operators || head_name(expr) %in% bars) return(expr)
   expr[-1L] <- lapply(as.list(expr)[-1L], without_foreign, env, table, note)
-  expr
+  product_of_term(expr)
+}
+
+is_product <- function(expr) head_name(expr) %in% c("*", ":")
+are_terms <- function(parts) vapply(parts, function(x) head_name(x) %in% term_words, NA)
+
+has_term_product <- function(expr) {
+  if (!head_name(expr) %in% formula_operators || head_name(expr) %in% bars) return(FALSE)
+  parts <- as.list(expr)[-1L]
+  is_product(expr) && any(are_terms(parts)) || any(vapply(parts, has_term_product, NA))
+}
+
+# rw1(t) * x -> rw1(t) + rw1(t, by = x) + x; a product of a term with anything but a variable as it is
+product_of_term <- function(expr) {
+  if (!is_product(expr)) return(expr)
+  terms <- are_terms(as.list(expr)[-1L])
+  if (sum(terms) != 1L) return(expr)
+  term <- expr[[1L + which(terms)]]
+  other <- expr[[1L + which(!terms)]]
+  if (head_name(other) %in% formula_operators || !is.null(term[["by"]])) return(expr)
+  copy <- replace(term, "by", list(other))
+  if (head_name(expr) == ":") copy else call("+", call("+", term, copy), other)
 }
 
 #' Stops if a formula has terms or left sides of other packages: the error shows the formula as it is written here
@@ -332,6 +449,9 @@ without_foreign <- function(expr, env, table, note) {
 check_foreign_formula <- function(formula, table = foreign_terms, data = NULL) {
   found <- own_formula(formula, table, data)
   if (!length(found$notes)) return(invisible())
+  if (has_term_product(found$to[[3L]])) {
+    stop_galvi("formula", paste(foreign_message(found$notes), "Terms have no products: a surface is te(a, b) or gp(a, b)."))
+  }
   family <- Find(Negate(is.null), lapply(found$notes, `[[`, "family"))
   stop_rewritten("formula", foreign_message(found$notes), formula, found$to, family)
 }
@@ -530,7 +650,7 @@ foreign_terms <- local({
       function(v, a) sprintf("The penalty is the prior, as in prior = list(%s).",
         paste(list_names(if (length(v)) v else "x"), "= normal(0, 1)", collapse = ", "))),
     Error = term("stats::aov", group),
-    f = term("INLA", inla_term, strict = TRUE),
+    f = term("INLA", inla_term, inla_say, strict = TRUE),
     besag = term("INLA", graph_term("besag")), bym = term("INLA", graph_term("bym")),
     bym2 = term("INLA", graph_term("bym2")), icar = term("brms", graph_term("besag")),
     seasonal = term("INLA", seasonal_text, paste(
@@ -539,8 +659,11 @@ foreign_terms <- local({
     car = term("brms", function(v, a) graph_text(argument_text(a[["gr"]], "g"), first_of(v, "W"), a[["type"]],
       "proper"),
       strict = TRUE),
-    ar = term("brms", brms_times), arma = term("brms", brms_times, "Only the first order is here."),
-    ma = term("brms", brms_times, "galvi has the autoregression of the first order."),
+    ar = term("brms", brms_times, function(v, a) order_say(brms_order(a))),
+    arma = term("brms", brms_times, function(v, a) {
+      c(order_say(brms_order(a)), "An autoregression beside the noise of the family is a process with a moving average.")
+    }),
+    ma = term("brms", brms_times, "galvi has autoregressions."),
     cosy = term("brms", function(v, a) sprintf("(1 | %s)", argument_text(a[["gr"]], "g"))),
     unstr = term("brms", function(v, a) {
       of <- times_and_group(v, a)
@@ -584,14 +707,14 @@ foreign_terms <- local({
 foreign_kernels <- local({
   words <- list(
     se = c("rbf", "RBF", "exp_quad", "cov_exp_quad", "sq_exp", "squared_exponential", "SquaredExponential",
-      "exponentiated_quadratic", "gaussian", "gauss"),
-    matern12 = c("exponential", "Exponential", "exp", "ou", "Matern12", "matern_1_2"),
-    matern32 = c("matern", "Matern", "Matern32", "matern15", "matern3", "matern_3_2"),
-    matern52 = c("Matern52", "matern25", "matern5", "matern_5_2"),
+      "exponentiated_quadratic", "gaussian", "gauss", "rbfdot"),
+    matern12 = c("exponential", "Exponential", "exp", "ou", "Matern12", "matern_1_2", "laplacedot"),
+    matern32 = c("matern", "Matern", "Matern32", "matern15", "matern3", "matern_3_2", "matern3_2"),
+    matern52 = c("Matern52", "matern25", "matern5", "matern_5_2", "matern5_2"),
     rational_quadratic = c("rq", "RationalQuadratic", "rat_quad"),
     periodic = c("per", "Periodic", "ExpSineSquared", "cov_periodic"), linear = c("Linear", "lin", "dot_product",
-      "DotProduct"),
-    polynomial = c("Polynomial", "poly"), constant = c("Constant", "ConstantKernel", "bias"), white = c("White",
+      "DotProduct", "vanilladot"),
+    polynomial = c("Polynomial", "poly", "polydot"), constant = c("Constant", "ConstantKernel", "bias"), white = c("White",
       "WhiteKernel")
   )
   stats::setNames(rep(names(words), lengths(words)), unlist(words))

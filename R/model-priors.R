@@ -69,50 +69,60 @@ own_entry <- function(entry, shown) {
 #' Sorts the entries for one predictor
 #'
 #' @param specs The parsed terms, with their labels. prefix: that of another parameter's labels; labels_of_columns: of the
-#'   fixed effects in the formula.
-#' @return list(coefficients: of these and of the predictor's constant; groups: sd and cor as the terms (x | g) read
-#'   them; hyper: a list of list(labels: of the terms, NULL for the family; owner: the copy of a term, NULL for all;
-#' key:
-#'   the hyperparameter's name or a short form; value; general: is it for all groups?; shown)).
+#'   fixed effects in the formula. within: the name of the list that the entries stand in, if they are those of another
+#'   predictor; absent: from new_absent().
+#' @return list(coefficients: of these and of the predictor's constant; paths: where they stand, by the same names;
+#'   groups: sd and cor as the terms (x | g) read them, with where they stand as the attribute `path`; hyper: a list of
+#'   list(labels: of the terms, NULL for the family; owner: the copy of a term, NULL for all; key: the hyperparameter's
+#'   name or a short form; value; general: is it for all groups?; shown; path)).
 #' @noRd
-sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character()) {
-  out <- list(coefficients = list(), groups = list(), hyper = list())
-  add <- function(labels, key, value, shown, general = FALSE, owner = NULL) {
+sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character(), within = character(),
+                        absent = new_absent()) {
+  out <- list(coefficients = list(), paths = list(), groups = list(), hyper = list())
+  add <- function(labels, key, value, shown, path, general = FALSE, owner = NULL) {
     out$hyper[[length(out$hyper) + 1L]] <<- list(
-      labels = labels, key = key, value = value, shown = shown, general = general, owner = owner
+      labels = labels, key = key, value = value, shown = shown, general = general, owner = owner, path = path
     )
   }
+  placed <- function(value, path) if (is.list(value) && !is_value(value)) structure(value, path = path) else value
   labels <- vapply(specs, `[[`, "", "label")
   slopes <- vapply(specs, function(spec) spec$type %in% bars, NA)
   grouped <- which_can(specs, "grouped")
   for (name in names(prior)) {
     entry <- prior[[name]]
+    path <- c(within, name)
     if (is_coefficient_prior(entry) && (name %in% labels_of_columns || !is_positive_name(name))) {
       key <- read_prior_name(name)
       # the coefficient of a term, such as s(x).slope, which has the prefix in its own name
       of_term <- !is.null(key$parameter) && !name %in% labels_of_columns &&
         !startsWith(name, prefix) && any(matches_term(key$term, specs, labels, prefix))
-      out$coefficients[[if (of_term) paste0(prefix, name) else name]] <- entry
+      own <- if (of_term) paste0(prefix, name) else name
+      out$coefficients[[own]] <- entry
+      out$paths[[own]] <- path
       next
     }
     if (name %in% c("sd", "cor")) {
-      out$groups[name] <- list(entry)
+      out$groups[name] <- list(placed(entry, path))
       # the slopes' own entry finds it there
-      if (any(grouped & !slopes) || !any(slopes)) add(labels[grouped & !slopes], name, entry, name, general = TRUE)
+      if (any(grouped & !slopes) || !any(slopes)) {
+        add(labels[grouped & !slopes], name, entry, name, path, general = TRUE)
+      }
       next
     }
     # as brms calls those of smooths
     if (name == "sds") {
-      add(labels[vapply(specs, inherits, NA, "smooth_term")], "sd", entry, name, general = TRUE)
+      add(labels[vapply(specs, inherits, NA, "smooth_term")], "sd", entry, name, path, general = TRUE)
       next
     }
     key <- read_prior_name(name)
     at <- which(matches_term(key$term, specs, labels, prefix))
     if (!length(at) || is.null(key$term)) {
-      if (is.list(entry) && !is_value(entry)) stop_unknown_list(name, specs, prefix)
-      add(NULL, name, entry, name)
+      if (is.list(entry) && !is_value(entry)) {
+        absent$found(path, unknown_list_message(name, specs))
+      } else add(NULL, name, entry, name, path)
       next
     }
+    path_of <- if (is.null(key$parameter)) function(part) c(path, part) else function(part) path
     if (!is.null(key$parameter)) entry <- nested_entry(key$parameter, entry)
     if (!is.list(entry) || is_value(entry) || is.null(names(entry))) {
       stop_galvi("prior", sprintf(
@@ -124,7 +134,7 @@ sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character
     for (i in at) {
       if (slopes[i]) {
         known <- intersect(c(names(out$groups[[labels[i]]]), names(entry)), names(entry))
-        out$groups[[labels[i]]][known] <- entry[known]
+        out$groups[[labels[i]]][known] <- lapply(known, function(part) placed(entry[[part]], path_of(part)))
         next
       }
       # an independent effect has no correlation; the group of a brms table may name one
@@ -132,7 +142,7 @@ sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character
       # a copy with hyperparameters of its own: iid(g, by = f)[a]
       copy <- if (plain_term(key$term) != plain_term(labels[i])) regmatches(key$term, regexpr("\\[[^]]*\\]$", key$term))
       for (part in own) {
-        add(labels[i], if (part == "sds") "sd" else part, entry[[part]], sprintf("%s$%s", name, part),
+        add(labels[i], if (part == "sds") "sd" else part, entry[[part]], sprintf("%s$%s", name, part), path_of(part),
           owner = if (length(copy)) paste0(labels[i], copy))
       }
     }
@@ -221,14 +231,14 @@ plain_term <- function(text) {
 # ---- unknown names ----
 
 # A list whose name is neither a term nor a parameter with a formula.
-stop_unknown_list <- function(name, specs, prefix) {
+unknown_list_message <- function(name, specs) {
   written <- vapply(specs, written_term, "")
   if (startsWith(name, "@")) {
-    stop_galvi("prior", sprintf("`prior` has a row of class \"%s\"%s that matches no term.%s", sub("^@([a-z]+):.*", "\\1",
+    return(sprintf("`prior` has a row of class \"%s\"%s that matches no term.%s", sub("^@([a-z]+):.*", "\\1",
       name), if (endsWith(name, ":")) "" else sprintf(" and coef \"%s\"", sub("^@[a-z]+:", "", name)),
       if (length(written)) sprintf(" The terms are %s.", quote_names(written)) else " The model has fixed effects only."))
   }
-  stop_galvi("prior", if (grepl("[(|]", name)) {
+  if (grepl("[(|]", name)) {
     sprintf("`prior` names the term `%s`, which this model does not have.%s", name, if (length(written)) {
       sprintf("%s Its terms are %s.", did_you_mean(name, written), quote_names(written))
     } else " It has fixed effects only.")
@@ -237,64 +247,123 @@ stop_unknown_list <- function(name, specs, prefix) {
       "`prior$%s` is a list, as the priors of another linear predictor are, and `%s` has none in this model: give it",
       "one by a list of formulas, as in list(y ~ x, %s ~ x), or write one prior without list().%s"
     ), name, name, name, if (length(written)) sprintf(" Its terms are %s.", quote_names(written)) else "")
-  })
+  }
 }
 
-#' Stops at the first entry that is of no coefficient and of no hyperparameter of the model
+#' Finds the entries that are of no coefficient and of no hyperparameter of the model
 #'
-#' @param coefficients Names of normal() entries; known: of coefficients; unused: entries from sort_priors(); hyper:
-#'   the names by which hyperparameters can be given, see new_registry().
+#' @param sorted From sort_priors(), of each predictor; known: the names of the coefficients of each; typed: from
+#'   new_typed().
 #' @noRd
-check_prior_names <- function(coefficients, known, unused = list(), hyper = character()) {
-  known <- c("intercept", "at_means", "default", unique(known))
-  unknown <- names(coefficients)[!without_backticks(names(coefficients)) %in% without_backticks(known)]
-  if (!length(unknown) && !length(unused)) return(invisible())
-  names <- paste0(
+find_absent_priors <- function(sorted, known, typed, absent) {
+  known <- lapply(known, function(names) c("intercept", "at_means", "default", unique(names)))
+  for (k in seq_along(sorted)) {
+    names <- names(sorted[[k]]$coefficients)
+    for (name in names[!without_backticks(names) %in% without_backticks(known[[k]])]) {
+      absent$found(sorted[[k]]$paths[[name]],
+        unknown_coefficient_message(name, sorted[[k]]$coefficients[[name]], known[[k]], typed$names()))
+    }
+  }
+  for (entry in typed$unused()) {
+    absent$found(entry$path, unused_entry_message(entry, unique(unlist(known)), typed$names()))
+  }
+}
+
+known_names_text <- function(known, hyper) {
+  paste0(
     "The coefficients are ", quote_names(known), if (length(hyper)) {
       sprintf("; the hyperparameters are %s", paste(hyper, collapse = ", "))
     }, "."
   )
-  plain <- sub(" = .*", "", gsub("[\"`]", "", hyper))
-  if (length(unknown)) {
-    name <- unknown[1L]
-    if (name %in% c(plain, "sd")) {
-      sd <- coefficients[[name]]$sd
-      stop_galvi("prior", sprintf(
-        "`prior$%s` is %s, but `%s` is positive and no coefficient: write prior = list(%s = %s).", name,
-        format(coefficients[[name]]), name, list_names(name),
-        if (is.numeric(sd)) sprintf("half_normal(%s)", code_number(sd)) else "half_normal(1)"
-      ))
-    }
-    stop_galvi("prior", sprintf(
-      "`prior` names `%s`, which is not a coefficient of this model.%s %s", name,
-      did_you_mean(name, c(known, plain)), names
+}
+
+# hyper: the names by which hyperparameters can be given, see new_typed().
+plain_hyper_names <- function(hyper) sub(" = .*", "", gsub("[\"`]", "", hyper))
+
+unknown_coefficient_message <- function(name, value, known, hyper) {
+  plain <- plain_hyper_names(hyper)
+  if (name %in% c(plain, "sd")) {
+    return(sprintf(
+      "`prior$%s` is %s, but `%s` is positive and no coefficient: write prior = list(%s = %s).", name,
+      format(value), name, list_names(name),
+      if (is.numeric(value$sd)) sprintf("half_normal(%s)", code_number(value$sd)) else "half_normal(1)"
     ))
   }
-  entry <- unused[[1L]]
-  given <- if (is_value(entry$value)) format(entry$value) else describe(entry$value)
+  sprintf(
+    "`prior` names `%s`, which is not a coefficient of this model.%s %s", name,
+    did_you_mean(name, c(known, plain)), known_names_text(known, hyper)
+  )
+}
+
+unused_entry_message <- function(entry, known, hyper) {
   if (entry$key %in% known && is.null(entry$labels)) {
     sd <- entry$value
-    stop_galvi("prior", sprintf(
+    return(sprintf(
       "`prior$%s` must be normal(), student_t(), cauchy() or double_exponential(), not %s, as `%s` is a coefficient%s.",
-      entry$shown, given, entry$shown,
-      if (is.numeric(sd) && length(sd) == 1L) {
+      entry$shown, if (is_value(sd)) format(sd) else describe(sd), entry$shown,
+      if (is_fixed(sd)) {
+        paste0(". ", sub("[.]$", "", known_coefficient(sd, entry$key)))
+      } else if (is.numeric(sd) && length(sd) == 1L) {
         sprintf(": write %s = normal(0, %s)", if (entry$shown == entry$key) list_names(entry$key) else entry$shown,
           code_number(sd))
       } else ""
     ))
   }
-  stop_galvi("prior", if (entry$general) {
-    sprintf(
+  if (entry$general) {
+    return(sprintf(
       "`prior$%s` is for %s, and this model has %s. %s", entry$shown, if (entry$shown == "sds") "smooths" else "groups",
       switch(entry$shown, cor = "no term such as (1 + x | g)", sds = "none, as s(x) is",
-        "none, as in (1 | g) or (1 + x | g)"), names
-    )
-  } else {
-    sprintf(
-      "`prior` names `%s`, which this model does not have.%s %s", entry$shown,
-      did_you_mean(entry$key, c(plain, known)), names
-    )
+        "none, as in (1 | g) or (1 + x | g)"), known_names_text(known, hyper)
+    ))
+  }
+  sprintf(
+    "`prior` names `%s`, which this model does not have.%s %s", entry$shown,
+    did_you_mean(entry$key, c(plain_hyper_names(hyper), known)), known_names_text(known, hyper)
+  )
+}
+
+# ---- priors of an earlier fit ----
+
+#' The prior of a fit as that of another one, in which it need not apply to all that it names: an argument `prior`
+#'
+#' @param asked The expression that the call of the new fit keeps.
+#' @noRd
+kept_prior <- function(value, asked) structure(list(value = value, asked = asked), class = "galvi_kept_prior")
+is_kept_prior <- function(x) inherits(x, "galvi_kept_prior")
+
+#' A list of priors without the entries at these paths, and a message that names them
+#' @noRd
+without_absent <- function(prior, paths) {
+  rows <- attr(prior, "table")
+  gone <- rep(FALSE, length(rows))
+  shown <- lapply(paths, function(path) {
+    here <- vapply(rows, function(row) identical(utils::head(row$name, length(path)), path), NA)
+    gone <<- gone | here
+    if (any(here)) vapply(rows[here], `[[`, "", "written") else paste0("prior$", paste(path, collapse = "$"))
   })
+  inform_galvi("absent", sprintf(
+    "`prior` of the earlier fit is kept, except for %s: this model has no such parameter.", quote_names(unlist(shown))
+  ))
+  for (path in paths) prior <- without_path(prior, path)
+  structure(prior, table = rows[!gone])
+}
+
+# A nested list, or its call, without one entry, and without lists that it leaves empty.
+without_path <- function(x, path) {
+  rest <- if (length(path) > 1L) without_path(x[[path[1L]]], path[-1L])
+  x[[path[1L]]] <- if (length(rest) > is.call(rest)) rest
+  x
+}
+
+#' The expression of a prior without the entries at these paths, where it is the call of a list that shows them; else
+#' what is left of its value
+#' @noRd
+prior_expression <- function(expr, paths, value) {
+  shows <- function(x, path) {
+    head_name(x) == "list" && path[1L] %in% names(x) && (length(path) == 1L || shows(x[[path[1L]]], path[-1L]))
+  }
+  if (!length(value) || !all(vapply(paths, shows, NA, x = expr))) return(if (length(value)) value)
+  Reduce(without_path, paths, expr)
 }
 
 # The argument `start`: a fit or named numbers, as users see them. Fixed values stay fixed. level: what is subtracted

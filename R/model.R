@@ -3,8 +3,10 @@
 #' What galvi_model() returns
 #' @param proper Do heavy-tailed priors of coefficients stand on normal ones, which full processes need, and not on flat ones?
 #' @param treatment How to treat the hyperparameters: the argument `hyper` of galvi().
+#' @param absent From new_absent(): told of entries of `prior` that the model has nothing for.
 #' @noRd
-build_model <- function(design, prior, start, expectation, treatment, control, proper = isTRUE(design$proper)) {
+build_model <- function(design, prior, start, expectation, treatment, control, absent = new_absent(),
+                        proper = isTRUE(design$proper)) {
   held <- treatment == "fixed"
   parts <- design$parts
   same_units <- link_has(design$family, "same_units")
@@ -13,10 +15,12 @@ build_model <- function(design, prior, start, expectation, treatment, control, p
   columns_of <- function(part) attr(part$fixed, "term.labels")
   prior <- prior_of_residuals(prior, parts$specs)
   sorted <- c(
-    list(sort_priors(prior[setdiff(names(prior), others)], parts$specs, labels_of_columns = columns_of(parts))),
+    list(sort_priors(
+      prior[setdiff(names(prior), others)], parts$specs, labels_of_columns = columns_of(parts), absent = absent
+    )),
     lapply(others, function(name) {
       own <- parts$others[[name]]
-      sort_priors(prior[[name]], own$specs, parameter_prefix(name), columns_of(own))
+      sort_priors(prior[[name]], own$specs, parameter_prefix(name), columns_of(own), name, absent)
     })
   )
   specs <- all_specs(parts)
@@ -25,7 +29,10 @@ build_model <- function(design, prior, start, expectation, treatment, control, p
     stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label"))
   )
   registry <- new_registry(typed)
-  shared <- c(list(start = start, held = held, proper = proper), control[c("move_inducing", "inducing_jitter", "threads")])
+  shared <- c(
+    list(start = start, held = held, proper = proper, absent = absent),
+    control[c("move_inducing", "inducing_jitter", "threads")]
+  )
   factors <- factor_specs(specs)
   if (length(others) && length(factors)) {
     stop_galvi("formula", sprintf(
@@ -41,8 +48,8 @@ build_model <- function(design, prior, start, expectation, treatment, control, p
   table <- registry$table()
   noise <- contexts[[1L]]$noise
   if (isTRUE(noise$taken)) table$value[likelihood$hyper$variance] <- noise$variance
-  check_all_priors(sorted, built, typed)
-  check_table_rows(attr(prior, "table"), built, others, length(likelihood$hyper$thresholds) > 0L)
+  find_absent_priors(sorted, lapply(built, `[[`, "known"), typed, absent)
+  find_absent_rows(attr(prior, "table"), built, others, length(likelihood$hyper$thresholds) > 0L, absent)
   prior_rows <- rows_of_priors(built, design, control, likelihood, table)
   level <- numeric(length(table$value))
   level[likelihood$hyper$thresholds] <- start_level(start, built[[1L]]$fixed$spec$coding)
@@ -63,7 +70,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, p
   )
   full <- any(vapply(seq_len(ncol(design$offset)), function(k) is_full(model, k), NA))
   if (length(prior_rows) && full && !proper) {
-    return(build_model(design, prior, start, expectation, treatment, control, proper = TRUE))
+    return(build_model(design, prior, start, expectation, treatment, control, absent, proper = TRUE))
   }
   model <- start_unknown_factors(model, built[[1L]]$specs)
   model <- start_unknown_loadings(model, built[[1L]]$specs)
@@ -135,12 +142,6 @@ variance_of_terms <- function(fixed, design, context) {
 
 # Of sort_priors(): what terms read.
 sorted_context <- function(sorted) list(prior = sorted$coefficients, group_prior = sorted$groups)
-
-# Every entry of `prior` is that of a coefficient or a hyperparameter of the model.
-check_all_priors <- function(sorted, built, typed) {
-  for (k in seq_along(sorted)) check_prior_names(sorted[[k]]$coefficients, built[[k]]$known, hyper = typed$names())
-  check_prior_names(list(), unlist(lapply(built, `[[`, "known")), typed$unused(), typed$names())
-}
 
 # One prior that all K latent values share, or one for each if a kernel is per_class().
 class_predictors <- function(built, K) {

@@ -78,6 +78,28 @@ check_finite_inputs <- function(matrix, names) {
   }
 }
 
+#' Stops at a simple kernel all of whose inputs are constant, or one of several that has a lengthscale of its own
+#' @noRd
+check_inputs_vary <- function(spec, inputs) {
+  rows <- which(inputs$weights > 0)
+  if (length(rows) < 2L) return(invisible())
+  constant <- apply(inputs$matrix[rows, , drop = FALSE], 2L, function(x) all(x == x[1L]))
+  check <- function(kernel, at) {
+    for (leaf in Filter(function(leaf) facts_of_kernel(leaf)$acts_on_columns, kernel_leaves(kernel))) {
+      used <- kernel_variables(leaf, inputs_of(inputs, at))
+      bad <- names(used)[vapply(used, function(columns) all(constant[at][columns]), NA)]
+      if (length(bad) < (if (isTRUE(leaf$ard)) 1L else length(used))) next
+      stop_galvi("data", sprintf(
+        "`%s`: `%s` has one value in these data, so that %s: leave it out.", spec$label, bad[1L],
+        if (all(constant)) "the process is a constant" else "its part of the kernel is not determined"
+      ))
+    }
+  }
+  of_time <- is_time_column(spec)
+  check(spec$kernel, !of_time)
+  if (any(of_time)) check(spec$time_kernel, of_time)
+}
+
 # ---- scale = TRUE ----
 
 # centre and factor per column, from the training rows. Isotropic kernels get columns of a common standard

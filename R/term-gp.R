@@ -134,8 +134,9 @@
 #' @section Errors:
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
 #' `inducing` or `neighbours`; `galvi_error_kernel` if `kernel` is not a kernel; `galvi_error_argument` for other
-#' arguments that are not as described; `galvi_error_data` for inputs or a `time` of a wrong type or not finite, and for
-#' levels without rows that share processes;
+#' arguments that are not as described; `galvi_error_data` for inputs or a `time` of a wrong type or not finite, for a kernel
+#' whose inputs all have one value, or with `ard = TRUE` one of whose inputs has, and for levels without rows that share
+#' processes;
 #' `galvi_error_method` if `approximation = "fitc"` is combined with a method that cannot average the likelihood;
 #' `galvi_error_size` if the full process, or the sparse factor of one with `neighbours`, needs more memory than there
 #' is, or hours for each step; `galvi_error_newdata` if a factor in `newdata` has a new level.
@@ -252,6 +253,14 @@ gp_by_hyper <- function(options, env, call) {
 
 check_gp_input <- function(input, call) {
   head <- head_name(input)
+  if (head %in% bars) {
+    stop_galvi("formula", sprintf(paste(
+      "`%s`: a function for each group is gp(%s, by = %s), with factor(%s) where groups are numbers; for R's `%s` itself",
+      "write gp(I(%s))."
+    ), deparse_one(call), deparse_one(input[[2L]]), deparse_one(input[[3L]]), deparse_one(input[[3L]]), head,
+      deparse_one(input)
+    ))
+  }
   both <- length(input) == 3L && length(all.vars(input[[2L]])) && length(all.vars(input[[3L]]))
   if (head %in% c("+", "*", ":") && both) {
     stop_galvi("formula", sprintf(
@@ -351,6 +360,7 @@ design_term.gp_term <- function(spec, frame, context) {
   inputs$smallest <- smallest_inputs(list(matrix = inputs$matrix[inputs$weights > 0, , drop = FALSE]))
   own <- spec$kernel$per_class && length(context$latents)
   owners <- if (own) sprintf("%s[%s]", spec$label, context$latents) else spec$label
+  check_inputs_vary(spec, inputs)
   by <- by_rows(spec, frame)
   if (!is.null(spec$share)) check_sharing(spec, by$group[context$weights > 0])
   copies <- gp_copies(spec, inputs, by$group)

@@ -30,7 +30,7 @@ slopes_hyper <- function(spec, unit, context, cor = 0) {
   unit[!is.finite(unit)] <- max(unit[is.finite(unit)])
   names <- if (spec$hom) "sd" else paste0("sd.", spec$columns)
   unit <- if (spec$hom) mean(unit) else rep_len(unit, length(names))
-  given <- slope_sds(spec, group_prior(context, spec$label, "sd")$value)
+  given <- slope_sds(spec, group_prior(context, spec$label, "sd")$value, context$absent)
   sd <- vapply(seq_along(names), function(k) {
     default <- if (context$held) 1 else unit[k]
     entry <- as_parameter(cut_at_zero(given[[k]]), sprintf("sd of %s", c(spec$columns, "all effects")[if (spec$hom) {
@@ -73,11 +73,11 @@ correlation_names <- function(columns) {
 
 #' A list with what was given for the standard deviation of every effect
 #' @noRd
-slope_sds <- function(spec, given) {
+slope_sds <- function(spec, given, absent) {
   q <- if (spec$hom) 1L else length(spec$columns)
   if (is.list(given) && !is_value(given)) {
     columns <- if (spec$hom) "default" else spec$columns
-    check_known_entries(given, c(columns, "default"), sprintf("the sd of %s", spec$label))
+    find_absent_entries(given, c(columns, "default"), sprintf("the sd of %s", spec$label), absent)
     return(lapply(columns, function(column) chosen_prior(given, c(column, "default"))))
   }
   each <- if (is_fixed(given)) given$value else if (is.numeric(given)) given
@@ -90,13 +90,13 @@ slope_sds <- function(spec, given) {
   if (length(each) > 1L) lapply(each, fixed) else rep(list(given), q)
 }
 
-check_known_entries <- function(given, known, what) {
+find_absent_entries <- function(given, known, what, absent) {
   names <- or_else(names(given), "")
-  unknown <- names[!without_backticks(names) %in% without_backticks(known)]
-  if (!length(unknown)) return(invisible())
-  stop_galvi("prior", sprintf(
-    "The prior of %s has an entry `%s`; it may have %s.", what, unknown[1L], quote_names(known)
-  ))
+  for (name in names[!without_backticks(names) %in% without_backticks(known)]) {
+    absent$found(c(attr(given, "path"), name), sprintf(
+      "The prior of %s has an entry `%s`; it may have %s.", what, name, quote_names(known)
+    ))
+  }
 }
 
 check_group_prior <- function(given, label) {
@@ -107,7 +107,7 @@ check_group_prior <- function(given, label) {
       if (is_value(given)) format(given) else describe(given)
     ))
   }
-  check_known_entries(given, c("sd", "cor"), label)
+  find_absent_entries(given, c("sd", "cor"), label, new_absent())
 }
 
 #' @param start Correlations where learning starts.

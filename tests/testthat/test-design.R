@@ -128,10 +128,10 @@ test_that("missing values follow na.action", {
 
 test_that("odd data work: one row, duplicate rows, constant columns", {
   expect_equal(length(model_of(y ~ x + gp(z), data.frame(y = 1, x = 2, z = 3))$y), 1L)
-  m <- model_of(y ~ x + gp(x, z), data.frame(y = c(1, 2, 3), x = 1, z = c(1, 1, 1)))
+  m <- model_of(y ~ x + gp(x, z), data.frame(y = c(1, 2, 3), x = 1, z = c(1, 1, 2)))
   expect_true(all(is.finite(m$hyper$value)) && all(m$hyper$value > 0))
-  m <- model_of(y ~ 1 + gp(x, scale = TRUE), data.frame(y = c(1, 1), x = 2))
-  expect_equal(terms_of(m)[[2L]]$inputs, matrix(0, 2, 1))
+  m <- model_of(y ~ 1 + gp(x, z, scale = TRUE), data.frame(y = c(1, 1), x = 2, z = 1:2))
+  expect_equal(terms_of(m)[[2L]]$inputs[, 1L], c(0, 0))
 })
 
 test_that("scale = TRUE gives columns one spread and leaves one input in its units", {
@@ -466,4 +466,32 @@ test_that("contrasts of a factor that loses levels are not lost without a word",
   fit <- expect_no_warning(galvi(dist ~ g, d, hyper = "fixed"))
   expect_equal(model.matrix(fit), model.matrix(lm(dist ~ g, d)))
   expect_equal(predict(fit, data.frame(g = "c")), unname(predict(fit)[3]), ignore_attr = TRUE)
+})
+
+test_that("a process of a constant is an error, and constants that change nothing are none", {
+  d <- transform(head(iris, 60), one = 1, level = factor("a"), y = Sepal.Length)
+  fit <- function(formula, data = d) galvi(formula, data, hyper = "fixed")
+  for (formula in list(
+    y ~ gp(one), y ~ gp(level), y ~ gp(one, level), y ~ gp(one, by = Species), y ~ gp(one, kernel = linear()),
+    y ~ gp(one, inducing = 3)
+  )) expect_error(fit(formula), "has one value in these data, so that the process is a constant", class = "galvi_error_data")
+  for (formula in list(
+    y ~ gp(Sepal.Width, one, kernel = se(ard = TRUE)), y ~ gp(Sepal.Width, time = one, inducing = 3),
+    y ~ gp(Sepal.Width, one, kernel = se(columns = "Sepal.Width") + se(columns = "one"))
+  )) expect_error(fit(formula), "`one` has one value .* its part of the kernel", class = "galvi_error_data")
+  # one lengthscale: distances do not see it
+  expect_equal(logLik(fit(y ~ gp(Sepal.Width, one))), logLik(fit(y ~ gp(Sepal.Width))))
+  # a constant within each group, one row, a kernel that has no inputs, and new data
+  expect_s3_class(fit(y ~ gp(as.numeric(Species), by = Species, center = FALSE)), "galvi")
+  expect_s3_class(fit(y ~ gp(Sepal.Width), d[1L, ]), "galvi")
+  expect_s3_class(fit(y ~ gp(one, kernel = constant())), "galvi")
+  expect_length(predict(fit(y ~ gp(Sepal.Width)), transform(d[1:3, ], Sepal.Width = 3)), 3L)
+})
+
+test_that("a bar in gp() is no logical or of its inputs", {
+  expect_error(galvi(Sepal.Length ~ gp(Sepal.Width | Species), iris), "gp(Sepal.Width, by = Species)", fixed = TRUE,
+    class = "galvi_error_formula")
+  expect_error(galvi(Sepal.Length ~ gp(Sepal.Width || Species), iris), "gp(Sepal.Width, by = Species)", fixed = TRUE)
+  fit <- galvi(Sepal.Length ~ gp(I(Sepal.Width > 3 | Petal.Width > 1)), iris, hyper = "fixed")
+  expect_s3_class(fit, "galvi")
 })

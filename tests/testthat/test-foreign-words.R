@@ -49,12 +49,19 @@ test_that("terms of other packages are shown as they are written here, and run",
     adjacency(1 | g), AR1(1 | t), corrMatrix(1 | g), brms::gp(x), (1 | p | g), (x | p | g),
     gp(x, k = 20, c = 5 / 4), gp(x, period = 3), gp(x, by = "f"), gp(x, kernel = rbf()), gp(x, cov = "matern15"),
     gp(x, kernel = RBF(length_scale = 2) + lin()), gp(x, lengthscale = 2, sd = 3), gp(x, kernel = matern(nu = 2.5)),
+    f(g, model = "generic0", Cmatrix = solve(A)), f(g, x, model = "generic0", Cmatrix = solve(A)),
+    f(t, model = "ar", order = 2), f(t, x, model = "rw1"), f(t, x, model = "rw2", replicate = g),
+    f(g, x, model = "besag", graph = W), f(t, x, model = "seasonal", season.length = 3), f(x, z, model = "linear"),
+    f(t, model = "rw1", hyper = list(prec = list(prior = "pc.prec", param = c(1, 0.01)))), f(t, model = "wild"),
+    ar(time = t, gr = g, p = 2), mo(t) * x, x * mo(t), mo(t):x, mo(t) * g,
+    gp(x, kernel = matern(5 / 2)), gp(x, kernel = RBF(2)), gp(x, nu = 5 / 2),
     gp(x, kernel = "exp_quad"), gp(x, z, ard = TRUE), gp(x, z, smoothness = 1.5)
   )
   # every entry of the table has an example
   expect_length(setdiff(names(foreign_terms), vapply(on_right, any_head, "")), 0L)
   for (term in on_right) {
-    shown <- deparse1(term)
+    # of a product its foreign part
+    shown <- deparse1(if (is_product(term)) Find(is.call, as.list(term)[-1L]) else term)
     formula <- stats::as.formula(call("~", quote(y), call("+", quote(z), term)), env)
     said <- message_of_error(eval(bquote(galvi(.(formula), data = d)), env))
     expect_match(said, shown, fixed = TRUE, info = shown)
@@ -72,6 +79,49 @@ test_that("a lengthscale of each input is asked for outside the kernel by others
   expect_identical(own(quote(gp(x, z, iso = TRUE))), "gp(x, z)")
   expect_identical(own(quote(gp(x, z, kernel = rbf(), ard = TRUE))), "gp(x, z, kernel = se(ard = TRUE))")
   expect_identical(own(quote(gp(x, z, cov = "matern15", iso = FALSE))), "gp(x, z, kernel = matern32(ard = TRUE))")
+})
+
+test_that("advice for a term keeps what it means, and names what it leaves out", {
+  d <- stranger()
+  env <- list2env(stranger_objects(d), parent = globalenv())
+  advice <- function(term) {
+    said <- message_of_error(eval(bquote(galvi(x ~ .(term), d)), env))
+    list(said = said, term = advised_call(said)[[2L]][[3L]])
+  }
+  means <- function(theirs, ours, says = "") {
+    own <- advice(substitute(theirs))
+    expect_identical(own$term, substitute(ours))
+    expect_match(own$said, says, fixed = TRUE)
+  }
+  # 5 / 2 is no variance
+  means(gp(x, z, kernel = matern(5 / 2)), gp(x, z, kernel = matern52()))
+  means(gp(x, kernel = matern(3 / 2)), gp(x, kernel = matern32()))
+  means(gp(x, kernel = Matern(0.5)), gp(x, kernel = matern12()))
+  means(gp(x, kernel = RBF(2)), gp(x, kernel = se()), "Left out is `2`")
+  means(gp(x, kernel = per(12)), gp(x, kernel = periodic(period = 12)))
+  means(f(g, model = "generic0", Cmatrix = solve(A)), (1 | gr(g, precision = solve(A))), "row names of the matrix")
+  means(f(t, model = "ar", order = 2), ar2(t))
+  means(f(t, model = "ar", order = 3), ar2(t), "The highest order here is two.")
+  means(ar(time = t, gr = g, p = 2), ar2(t, by = g))
+  means(arma(time = t, gr = g), ar1(t, by = g), "a process with a moving average")
+  means(f(t, x, model = "rw1"), rw1(t, by = x))
+  means(f(t, x, model = "rw1", replicate = g), rw1(t, by = factor(g)), "`x`, which multiplies the effects")
+  means(f(t, x, model = "linear"), t:x)
+  means(f(g, model = "besag", graph = W, hyper = list(prec = list(prior = "pc.prec", param = c(1, 0.01)))),
+    gmrf(g, graph = W), "prior = list(\"gmrf(g)\" = list(sd = pc(1, 0.01)))")
+  means(f(g, hyper = list(prec = list(initial = log(4), fixed = TRUE))), iid(g), "list(sd = fixed(0.5))")
+  means(f(t, model = "wild"), gp(t), "galvi has no model \"wild\"")
+  means(mo(t) * z, rw1(t) + rw1(t, by = z) + z)
+  means(mo(t):z, rw1(t, by = z))
+  expect_match(message_of_error(galvi(x ~ mo(t) * mo(id), d)), "Terms have no products: a surface is te(a, b) or gp(a, b).",
+    fixed = TRUE)
+  # the prior that is named applies
+  prior <- sub(".*as (prior = list[(].*[)])[.] In full.*", "\\1", advice(quote(
+    f(g, model = "besag", graph = W, hyper = list(prec = list(prior = "pc.prec", param = c(1, 0.01))))
+  ))$said)
+  call <- as.call(c(quote(galvi), quote(x ~ gmrf(g, graph = W)), quote(d), as.list(str2lang(sprintf("f(%s)", prior)))[-1L]))
+  fit <- eval(call, env)
+  expect_identical(fit$prior[["gmrf(g).sd"]], pc(1, 0.01))
 })
 
 test_that("processes of glmmTMB are told the numbers behind numFactor()", {
@@ -151,6 +201,9 @@ test_that("arguments of other packages are shown as they are written here, and r
     correlation = corSymm(form = ~ t | g), rho = 0.5, autocor = cor_ar(~ t | g), dist = "weibull", distribution = "t",
       link = "probit",
     Ntrials = n, E = n, id = g, cluster = g, prior_intercept = normal(0, 5), prior_intercept = student_t(3, 0, 2),
+    random = ~ us(1 + x):g + f, random = ~ idh(1 + x):g, rcov = ~units, rcov = ~ idh(f):units,
+    rcov = ~ us(trait):units, kernel = "matern", kernel = matern(5 / 2), covtype = "matern5_2",
+    fixef.prior = normal(sd = 2), fixef.prior = t, type = "regression",
     prior_aux = exponential(1), prior_covariance = decov(), priors = NULL, control.fixed = list(prec = 0.001),
     cores = 2, trace = FALSE, maxit = 100, epsilon = 1e-6
   )
@@ -180,6 +233,34 @@ test_that("arguments of other packages are shown as they are written here, and r
   # several at once, with a term to translate
   said <- message_of_error(eval(quote(galvi(y ~ lo(x), d, chains = 4, iter = 2000, cores = 2)), env))
   expect_identical(advised_call(said), quote(galvi(y ~ s(x), data = d, control = galvi_control(threads = 2))))
+})
+
+test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are advised as what they mean", {
+  d <- stranger()
+  advice <- function(call) {
+    said <- message_of_error(eval(call))
+    if (grepl("Write", said)) advised_call(said) else said
+  }
+  means <- function(theirs, ours) expect_identical(advice(substitute(theirs)), substitute(ours))
+  means(galvi(y ~ x, random = ~ us(1 + x):g, rcov = ~units, data = d), galvi(y ~ x + (1 + x | g), data = d))
+  means(galvi(y ~ x, random = ~ idh(1 + x):g + id, data = d), galvi(y ~ x + (1 + x || g) + (1 | id), data = d))
+  means(galvi(y ~ x, random = ~ us(f):g, data = d), galvi(y ~ x + (0 + f | g), data = d))
+  means(galvi(y ~ x, rcov = ~ idh(f):units, data = d), galvi(list(y ~ x, sigma ~ f), data = d))
+  means(galvi(y ~ x + z, data = d, kernel = "matern"), galvi(y ~ gp(x, z, kernel = matern32()), data = d))
+  means(galvi(y ~ gp(x) + f, data = d, kernel = matern(5 / 2)), galvi(y ~ gp(x, kernel = matern52()) + f, data = d))
+  means(galvi(y ~ x + z + (1 | g), data = d, covtype = "matern5_2"),
+    galvi(y ~ gp(x, z, kernel = matern52(ard = TRUE)) + (1 | g), data = d))
+  means(galvi(d["x"], d$y, covtype = "matern3_2"), galvi(x = d["x"], y = d$y, kernel = matern32(ard = TRUE)))
+  means(galvi(d["x"], d$y, type = "regression"), galvi(x = d["x"], y = d$y))
+  means(galvi(y ~ x + (1 + x | g), data = d, cov.prior = wishart),
+    galvi(y ~ x + (1 + x | g), data = d, prior = list(sd = "exponential(1)", cor = lkj(1))))
+  means(galvi(y ~ x, data = d, fixef.prior = normal(sd = 2)), galvi(y ~ x, data = d, prior = list(default = normal(0, 2))))
+  expect_match(advice(quote(galvi(f ~ x, d, type = "classification"))), "binomial() one of two classes", fixed = TRUE)
+  # a known slope
+  row <- data.frame(prior = "constant(1)", class = "b", coef = "x")
+  expect_match(advice(quote(galvi(y ~ x, d, prior = row))), "A known slope is an offset in the formula: offset(1 * x).",
+    fixed = TRUE)
+  expect_match(advice(quote(galvi(y ~ x, d, prior = list(x = fixed(2))))), "offset(2 * x)", fixed = TRUE)
 })
 
 test_that("arguments that methods of other packages have are told what does it here", {

@@ -158,3 +158,23 @@ test_that("a singular correlation of groups of a kind is named by its effects", 
     "correlation of `(Intercept):feven` and `x:feven` is estimated as -1", fixed = TRUE,
     class = "galvi_message_singular")
 })
+
+test_that("a covariance matrix that is singular as a whole is not said to have a pair with the correlation one", {
+  set.seed(3)
+  d <- data.frame(g = factor(rep(1:12, each = 10)), x = rnorm(120), z = rnorm(120))
+  u <- matrix(rnorm(24), 12)
+  # each group's effect of z is the sum of its other two
+  b <- cbind(u, rowSums(u) / sqrt(2))
+  d$y <- rowSums(b[d$g, ] * cbind(1, d$x, d$z)) + rnorm(120, sd = 0.5)
+  said <- "the covariance matrix of `(Intercept)`, `x`, `z` is estimated as singular, though no two of them"
+  expect_message(fit <- galvi(y ~ x + z + (x + z | g), d), said, fixed = TRUE, class = "galvi_message_singular")
+  R <- attr(VarCorr(fit)$g, "correlation")
+  expect_lt(max(abs(R[lower.tri(R)])), 0.9)
+  expect_no_match(vapply(fit$notes, `[[`, "", "text"), "estimated as 1")
+  # lme4 finds the same: a covariance of rank two
+  skip_if_not_installed("lme4")
+  theirs <- suppressMessages(lme4::lmer(y ~ x + z + (x + z | g), d))
+  expect_true(lme4::isSingular(theirs))
+  # estimates of two programs at a limit that both approach: two digits
+  expect_lt(max(abs(R - attr(lme4::VarCorr(theirs)$g, "correlation"))), 0.02)
+})

@@ -106,3 +106,51 @@ test_that("names of terms, coefficients and rows are those of lm()", {
   for (view in list(labels, stats::variable.names, stats::case.names)) expect_identical(view(ours), view(theirs))
   expect_identical(stats::case.names(galvi(survival::Surv(wt, am) ~ hp, mtcars, cox(2))), row.names(mtcars))
 })
+
+test_that("update() keeps the prior of a fit, without what the new formula has no parameter for", {
+  brms_row <- function(prior, class, coef = "") {
+    data.frame(prior = prior, class = class, coef = coef, group = "", resp = "", dpar = "", nlpar = "", lb = "", ub = "")
+  }
+  d <- transform(mtcars, gear = factor(gear))
+  rows <- rbind(brms_row("lkj(2)", "cor"), brms_row("normal(0, 1)", "b"), brms_row("normal(0, 2)", "b", "wt"),
+    brms_row("exponential(1)", "sd"))
+  fit <- galvi(mpg ~ wt + hp + (1 + wt | gear), d, prior = rows, hyper = "fixed")
+  same <- function(new, wanted) {
+    expect_identical(coef(new), coef(wanted))
+    # the call is that of the new fit
+    expect_no_message(again <- eval(new$call), class = "galvi_message_absent")
+    expect_identical(coef(again), coef(new))
+  }
+  expect_message(new <- update(fit, ~ . - (1 + wt | gear) + (1 | gear)), 'except for `set_prior("lkj(2)", class = "cor")`:',
+    fixed = TRUE)
+  same(new, galvi(mpg ~ wt + hp + (1 | gear), d, prior = rows[-1, ], hyper = "fixed"))
+  expect_message(new <- update(fit, ~ . - (1 + wt | gear) - wt), 'coef = "wt".*"cor".*class = "sd"')
+  same(new, galvi(mpg ~ hp, d, prior = rows[2, ], hyper = "fixed"))
+  expect_message(new <- update(fit, ~ 1), 'class = "b"[)]`: this model has no such parameter')
+  same(new, galvi(mpg ~ 1, d, hyper = "fixed"))
+  expect_no_message(same(update(fit, . ~ . - hp), galvi(mpg ~ wt + (1 + wt | gear), d, prior = rows, hyper = "fixed")))
+  # one that is given anew must apply
+  expect_error(update(fit, ~ . - wt, prior = rows), "`wt`, which is not a coefficient", class = "galvi_error_prior")
+})
+
+test_that("update() leaves entries out of lists of priors as they were typed", {
+  kept <- function(fit, formula) suppressMessages(update(fit, formula))$call$prior
+  fit <- galvi(dist ~ speed + gp(speed), cars, hyper = "fixed",
+    prior = list(speed = normal(0, 2), "gp(speed)" = list(lengthscale = log_normal(0, 1)), default = normal(0, 3)))
+  expect_identical(kept(fit, . ~ . - gp(speed)), quote(list(speed = normal(0, 2), default = normal(0, 3))))
+  expect_identical(kept(fit, . ~ . - speed),
+    quote(list("gp(speed)" = list(lengthscale = log_normal(0, 1)), default = normal(0, 3))))
+  d <- transform(mtcars, gear = factor(gear))
+  slopes <- galvi(mpg ~ wt + (hp + am | gear), d, hyper = "fixed",
+    prior = list("| gear" = list(sd = list(hp = half_normal(1), am = half_normal(2)), cor = lkj(2))))
+  expect_identical(kept(slopes, . ~ wt + (am | gear)), quote(list("| gear" = list(sd = list(am = half_normal(2)), cor = lkj(2)))))
+  expect_null(kept(slopes, . ~ wt))
+  both <- galvi(list(mpg ~ wt, sigma ~ hp), d, prior = list(sigma = list(hp = normal(0, 1)), wt = normal(0, 2)),
+    hyper = "fixed")
+  expect_identical(kept(both, . ~ . - wt), quote(list(sigma = list(hp = normal(0, 1)))))
+})
+
+test_that("update(newdata = ) is sent to `data`", {
+  expect_error(update(galvi(dist ~ speed, cars), newdata = cars[1:9, ]), "write update(fit, data = cars[1:9, ])",
+    fixed = TRUE, class = "galvi_error_argument")
+})
