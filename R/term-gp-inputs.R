@@ -78,7 +78,8 @@ check_finite_inputs <- function(matrix, names) {
   }
 }
 
-#' Stops at a simple kernel all of whose inputs are constant, or one of several that has a lengthscale of its own
+#' Stops at a simple kernel all of whose inputs are constant. One constant input among others, as a pixel that is dark in
+#' all pictures, changes nothing.
 #' @noRd
 check_inputs_vary <- function(spec, inputs) {
   rows <- which(inputs$weights > 0)
@@ -87,10 +88,9 @@ check_inputs_vary <- function(spec, inputs) {
   check <- function(kernel, at) {
     for (leaf in Filter(function(leaf) facts_of_kernel(leaf)$acts_on_columns, kernel_leaves(kernel))) {
       used <- kernel_variables(leaf, inputs_of(inputs, at))
-      bad <- names(used)[vapply(used, function(columns) all(constant[at][columns]), NA)]
-      if (length(bad) < (if (isTRUE(leaf$ard)) 1L else length(used))) next
+      if (!all(constant[at][unlist(used)])) next
       stop_galvi("data", sprintf(
-        "`%s`: `%s` has one value in these data, so that %s: leave it out.", spec$label, bad[1L],
+        "`%s`: `%s` has one value in these data, so that %s: leave it out.", spec$label, names(used)[1L],
         if (all(constant)) "the process is a constant" else "its part of the kernel is not determined"
       ))
     }

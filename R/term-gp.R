@@ -135,8 +135,7 @@
 #' `galvi_error_formula` if `gp()` is called outside a formula, has no inputs, or if only some of several `gp()` have
 #' `inducing` or `neighbours`; `galvi_error_kernel` if `kernel` is not a kernel; `galvi_error_argument` for other
 #' arguments that are not as described; `galvi_error_data` for inputs or a `time` of a wrong type or not finite, for a kernel
-#' whose inputs all have one value, or with `ard = TRUE` one of whose inputs has, and for levels without rows that share
-#' processes;
+#' whose inputs all have one value, and for levels without rows that share processes;
 #' `galvi_error_method` if `approximation = "fitc"` is combined with a method that cannot average the likelihood;
 #' `galvi_error_size` if the full process, or the sparse factor of one with `neighbours`, needs more memory than there
 #' is, or hours for each step; `galvi_error_newdata` if a factor in `newdata` has a new level.

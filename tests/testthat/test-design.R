@@ -476,11 +476,12 @@ test_that("a process of a constant is an error, and constants that change nothin
     y ~ gp(one, inducing = 3)
   )) expect_error(fit(formula), "has one value in these data, so that the process is a constant", class = "galvi_error_data")
   for (formula in list(
-    y ~ gp(Sepal.Width, one, kernel = se(ard = TRUE)), y ~ gp(Sepal.Width, time = one, inducing = 3),
+    y ~ gp(Sepal.Width, time = one, inducing = 3),
     y ~ gp(Sepal.Width, one, kernel = se(columns = "Sepal.Width") + se(columns = "one"))
   )) expect_error(fit(formula), "`one` has one value .* its part of the kernel", class = "galvi_error_data")
-  # one lengthscale: distances do not see it
+  # distances do not see one constant among others
   expect_equal(logLik(fit(y ~ gp(Sepal.Width, one))), logLik(fit(y ~ gp(Sepal.Width))))
+  expect_equal(logLik(fit(y ~ gp(Sepal.Width, one, kernel = se(ard = TRUE)))), logLik(fit(y ~ gp(Sepal.Width))))
   # a constant within each group, one row, a kernel that has no inputs, and new data
   expect_s3_class(fit(y ~ gp(as.numeric(Species), by = Species, center = FALSE)), "galvi")
   expect_s3_class(fit(y ~ gp(Sepal.Width), d[1L, ]), "galvi")
