@@ -5,12 +5,13 @@
 # One positive number. range: function(y, weights, exposure) -> start, lower and upper; default: the constructor's
 # default, which is a number (the value with hyper = "fixed") or fixed(), or NULL for the starting value.
 # sd: is it a standard deviation or a scale? also: its other name in `prior`, that of its linear predictor. per_weight:
-# to which power of weights that divide a dispersion is it proportional, if these have another unit?
+# to which power of weights that divide a dispersion is it proportional, if these have another unit? weak_sd: that of
+# the logarithm in the weak prior of what is neither a variance nor an sd; NULL for that of weak_priors().
 positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, sd = FALSE, also = character(),
-                     per_weight = 0) {
+                     per_weight = 0, weak_sd = NULL) {
   list(
     range = range, default = default, variance = variance, zero_ok = zero_ok, sd = sd, also = also,
-    per_weight = per_weight,
+    per_weight = per_weight, weak_sd = weak_sd,
     check = check_positive, add = add_positive
   )
 }
@@ -136,7 +137,7 @@ add_positive <- function(parameter, name, family, response, registry, held) {
     family$family, name, value, range$lower, range$upper, family = parameter$also, sd = parameter$sd,
     weak = if (parameter$variance || parameter$sd) {
       weak_of_noise(range$start, if (parameter$variance) "root" else "sd", has_known_noise(response))
-    }
+    } else if (!is.null(parameter$weak_sd)) unclass(log_normal(log(range$start), parameter$weak_sd))
   )
 }
 
@@ -363,12 +364,13 @@ inverse_gaussian_start <- function(y, weights, exposure) {
   list(start = start / size, lower = 1e-7 / size, upper = 1e4 / size)
 }
 
-# var(y) = dispersion mean^power, which is between the mean and its square.
+# var(y) = dispersion mean^power, where the power is between 1 and 2, and here 1.5: the dispersion has the unit of
+# y^(2 - power).
 tweedie_start <- function(y, weights, exposure) {
   mean <- weighted_mean(y, weights)
-  powers <- mean^1.5 * weighted_mean(exposure^1.5, weights)
-  start <- if (mean > 0) variance_about(y, weights, exposure) / 2 / powers else 1
-  list(start = clamp(start, 1e-6, 1e6), lower = 1e-9, upper = 1e9)
+  if (mean == 0) return(list(start = 1, lower = 1e-9, upper = 1e9))
+  squares <- variance_about(y, weights, exposure) / 2 / (mean^2 * weighted_mean(exposure^1.5, weights))
+  list(start = clamp(squares, 1e-6, 1e6) * sqrt(mean), lower = 1e-9 * min(1, mean), upper = 1e9 * max(1, mean))
 }
 
 # var(y) = mean (1 - mean) / (1 + precision)

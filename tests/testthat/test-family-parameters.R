@@ -221,6 +221,26 @@ test_that("Poisson counts of unequal exposures have nearly the standard deviatio
   expect_lt(sqrt(vcov(fit)["x", "x"] / vcov(reference)["x", "x"]), 1.06)
 })
 
+test_that("the posterior of tweedie() hardly depends on the unit of the response", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(80))
+  d$y <- rgamma(80, 3, 3 / exp(0.5 * d$x)) * rbinom(80, 1, 0.8)
+  in_units <- function(unit) {
+    fit <- galvi(y ~ x, transform(d, y = unit * y), family = tweedie())
+    power <- fit$hyper[fit$hyper$name == "tweedie.power", ]
+    list(estimate = power$estimate, ends = c(power$lwr, power$upr) - 1, sds = sqrt(diag(vcov(fit))))
+  }
+  one <- in_units(1)
+  for (unit in c(1e-9, 1e6)) {
+    other <- in_units(unit)
+    expect_equal(other$estimate, one$estimate, tolerance = 1e-4)
+    # a prior of the dispersion moves the power with its width on the logarithmic scale, 10: by 5 % of its distance from
+    # 1 at most, and with the width 2 by 70 %
+    expect_equal(other$ends, one$ends, tolerance = 0.08)
+    expect_equal(other$sds, one$sds, tolerance = 0.01)
+  }
+})
+
 test_that("dispersions reach what very precise and very large responses have", {
   set.seed(1)
   d <- data.frame(x = rnorm(200))
