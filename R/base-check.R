@@ -213,7 +213,10 @@ foreign_method_arguments <- local({
   coefficients <- c(summary = "as.matrix(fit) has draws of coefficients and hyperparameters.")
   limits <- "Limits are always drawn as a band, with probability `level`."
   list(
-    "predict()" = of_draws,
+    "predict()" = c(of_draws, at = paste(
+      "type = \"density\" has the logarithm of the probability of a count, the response y in `newdata`:",
+      "exp(sapply(0:3, function(k) predict(fit, transform(newdata, y = k), type = \"density\")))."
+    )),
     "fitted()" = c(of_draws, scale = "Linear predictors are type = \"link\"."),
     "fixef()" = coefficients, "coef()" = coefficients,
     "plot()" = c(

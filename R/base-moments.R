@@ -11,10 +11,10 @@ weighted_mean <- function(x, weights) sum(weights * x) / sum(weights)
 
 #' var() of rows repeated by their weights; 0 for a single row
 #' @noRd
-weighted_variance <- function(x, weights) {
+weighted_variance <- function(x, weights, mean = weighted_mean(x, weights)) {
   count <- sum(weights)
   if (count <= 1) return(0)
-  sum(weights * (x - weighted_mean(x, weights))^2) / (count - 1)
+  sum(weights * (x - mean)^2) / (count - 1)
 }
 
 #' median() of rows repeated by their weights
@@ -35,10 +35,10 @@ weighted_mad <- function(x, weights) {
   1.4826 * weighted_median(abs(x - weighted_median(x, weights)), weights)
 }
 
-# var(y); 1 if y is constant.
-response_variance <- function(y, weights = one_each(y)) {
+# var(y), about `mean`; 1 if there is none.
+response_variance <- function(y, weights = one_each(y), mean = weighted_mean(y, weights)) {
   y <- as.numeric(y)
-  v <- weighted_variance(y, weights)
+  v <- weighted_variance(y, weights, mean)
   if (is.finite(v) && v > 1e-24 * weighted_mean(y, weights)^2 && v > 0) v else 1
 }
 

@@ -2,15 +2,16 @@
 
 # ---- kinds of parameters ----
 
-# One positive number. range: function(y, weights) -> start, lower and upper; default: the constructor's default, which
-# is a number (the value with hyper = "fixed") or fixed(), or NULL for the starting value.
+# One positive number. range: function(y, weights, exposure) -> start, lower and upper; default: the constructor's
+# default, which is a number (the value with hyper = "fixed") or fixed(), or NULL for the starting value.
 # sd: is it a standard deviation or a scale? also: its other name in `prior`, that of its linear predictor. per_weight:
-# to which power of weights that divide a dispersion is it proportional, if these have another unit?
+# to which power of weights that divide a dispersion is it proportional, if these have another unit? weak_sd: that of
+# the logarithm in the weak prior of what is neither a variance nor an sd; NULL for that of weak_priors().
 positive <- function(range, default = NULL, variance = FALSE, zero_ok = FALSE, sd = FALSE, also = character(),
-                     per_weight = 0) {
+                     per_weight = 0, weak_sd = NULL) {
   list(
     range = range, default = default, variance = variance, zero_ok = zero_ok, sd = sd, also = also,
-    per_weight = per_weight,
+    per_weight = per_weight, weak_sd = weak_sd,
     check = check_positive, add = add_positive
   )
 }
@@ -121,7 +122,7 @@ family_likelihood <- function(family, response, registry, held = FALSE, predicte
 add_positive <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given) && (held || is_value(parameter$default))) given <- parameter$default
-  range <- parameter$range(response$modelled, row_counts(response$weights))
+  range <- data_range(parameter, response)
   weights <- weight_range(family, response)^parameter$per_weight
   range <- list(
     start = range$start * weights[["common"]], lower = range$lower * min(weights), upper = range$upper * max(weights)
@@ -136,9 +137,23 @@ add_positive <- function(parameter, name, family, response, registry, held) {
     family$family, name, value, range$lower, range$upper, family = parameter$also, sd = parameter$sd,
     weak = if (parameter$variance || parameter$sd) {
       weak_of_noise(range$start, if (parameter$variance) "root" else "sd", has_known_noise(response))
-    }
+    } else if (!is.null(parameter$weak_sd)) unclass(log_normal(log(range$start), parameter$weak_sd))
   )
 }
+
+data_range <- function(parameter, response) {
+  weights <- row_counts(response$weights)
+  parameter$range(response$modelled, weights, relative(response$exposure, weights))
+}
+
+#' What the offset multiplies the mean of each row by, but for a common factor; 1 where it does not
+#' @noRd
+exposures <- function(family, offset) {
+  if (link_has(family, "rates")) exp(offset - max(offset)) else one_each(offset)
+}
+
+# Exposures whose mean is 1.
+relative <- function(exposure, weights) exposure / weighted_mean(exposure, weights)
 
 # Are fixed effects the only terms?
 columns_alone <- function(design) !is.null(design$parts) && !length(design$parts$specs)
@@ -161,7 +176,7 @@ add_in_interval <- function(parameter, name, family, response, registry, held) {
 add_signed <- function(parameter, name, family, response, registry, held) {
   given <- family$parameters[[name]]
   if (is.null(given) && held) given <- parameter$default
-  range <- parameter$range(response$modelled, row_counts(response$weights))
+  range <- data_range(parameter, response)
   value <- signed_parameter(if (is.null(given)) range$start else given, name)
   if (is.null(value$value)) value$value <- range$start
   registry$add(
@@ -234,22 +249,27 @@ softplus_scale <- function(y, offset, weights) {
 volatility_scale <- function(y, offset, weights) rate_scale(y^2, offset, weights)
 
 # ---- starting values from the data ----
-# y: the response; proportions for counts of trials. Half of the variance is attributed to the noise, half to the
-# latent function. Ranges are wide on both sides.
+# y: the response; proportions for counts of trials. exposure: relative(), by which moments are those about the means of
+# a model that has an offset and no terms. Half of the variance is attributed to the noise, half to the latent function.
+# Ranges are wide on both sides.
 
-noise_variance <- function(y, weights) {
-  total <- response_variance(y, weights)
+row_means <- function(y, weights, exposure) weighted_mean(y, weights) * exposure
+
+variance_about <- function(y, weights, exposure) response_variance(y, weights, row_means(y, weights, exposure))
+
+noise_variance <- function(y, weights, exposure) {
+  total <- variance_about(y, weights, exposure)
   list(start = total / 2, lower = 1e-8 * total, upper = 1e2 * total)
 }
 
-spread_start <- function(y, weights) {
+spread_start <- function(y, weights, exposure) {
   spread <- robust_spread(y, weights)
   list(start = spread / sqrt(2), lower = 1e-4 * spread, upper = 1e2 * spread)
 }
 
 # Half of the variance is attributed to the noise, which is as skewed as the response, but at least a little and not
 # more than possible: beta^3 is half the third moment, and sigma^2 the variance without beta^2.
-exgaussian_start <- function(y, weights) {
+exgaussian_start <- function(y, weights, exposure) {
   skewness <- clamp(weighted_skewness(y, weights), 0.1, 1.6)
   sd <- sqrt(response_variance(y, weights) / 2)
   beta <- sd * (skewness / 2)^(1 / 3)
@@ -257,14 +277,14 @@ exgaussian_start <- function(y, weights) {
   list(sigma = around(sqrt(sd^2 - beta^2)), beta = around(beta))
 }
 
-sd_start <- function(y, weights) {
+sd_start <- function(y, weights, exposure) {
   sd <- sqrt(response_variance(y, weights))
   list(start = sd / sqrt(2), lower = 1e-4 * sd, upper = 1e2 * sd)
 }
 
 # With delta = alpha / sqrt(1 + alpha^2) and m = delta sqrt(2 / pi) the skewness is (4 - pi) / 2 (m^2 / (1 -
 # m^2))^1.5. The slope of the likelihood vanishes at alpha = 0.
-skewness_start <- function(y, weights) {
+skewness_start <- function(y, weights, exposure) {
   skewness <- weighted_skewness(y, weights)
   ratio <- (2 * clamp(abs(skewness), 0.05, 0.9) / (4 - pi))^(2 / 3)
   delta <- sqrt(pi / 2 * ratio / (1 + ratio))
@@ -277,54 +297,57 @@ weighted_skewness <- function(y, weights) {
   if (v > 0) weighted_mean(((y - weighted_mean(y, weights)) / sqrt(v))^3, weights) else 0
 }
 
-df_start <- function(y, weights) list(start = 4, lower = 0.1, upper = 1e3)
+df_start <- function(y, weights, exposure) list(start = 4, lower = 0.1, upper = 1e3)
 
 # var(log y) = trigamma(shape), which is about 1 / shape + 1 / (2 shape^2).
-shape_start <- function(y, weights) {
-  v <- response_variance(log(y), weights) / 2
+shape_start <- function(y, weights, exposure) {
+  v <- response_variance(log(y / exposure), weights) / 2
   list(start = clamp((1 + sqrt(1 + 2 * v)) / (2 * v), 1e-2, 1e3), lower = 1e-3, upper = max(1e6, 1e6 / v))
 }
 
 # Half of the variance of log y is attributed to sigma Z, or to a logistic or Gumbel variable divided by the shape.
-log_spread_start <- function(y, weights) {
-  sigma <- sqrt(response_variance(log(y), weights) / 2)
+log_spread_start <- function(y, weights, exposure) {
+  sigma <- sqrt(response_variance(log(y / exposure), weights) / 2)
   list(start = clamp(sigma, 1e-2, 10), lower = clamp(1e-5 * sigma, 1e-6, 1e-4), upper = 1e2)
 }
 
 # Half of -2 log R, R the mean resultant length, is attributed to the noise: its own is sqrt(R), and the concentration
 # about R (2 - R^2) / (1 - R^2).
-concentration_start <- function(y, weights) {
+concentration_start <- function(y, weights, exposure) {
   r <- sqrt(sqrt(sum(weights * cos(y))^2 + sum(weights * sin(y))^2) / sum(weights))
   list(start = clamp(r * (2 - r^2) / (1 - r^2), 0.5, 1e3), lower = 1e-3, upper = 1e6)
 }
 
-loglogistic_start <- function(y, weights) shape_of_spread(pi / sqrt(3), y, weights)
+loglogistic_start <- function(y, weights, exposure) shape_of_spread(pi / sqrt(3), y, weights, exposure)
 
-weibull_start <- function(y, weights) shape_of_spread(pi / sqrt(6), y, weights)
+weibull_start <- function(y, weights, exposure) shape_of_spread(pi / sqrt(6), y, weights, exposure)
 
-shape_of_spread <- function(standard, y, weights) {
-  list(start = clamp(standard / log_spread_start(y, weights)$start, 0.1, 1e2), lower = 1e-2, upper = 1e4)
+# An offset multiplies hazards, and times by an unknown power.
+weibull_ph_start <- function(y, weights, exposure) weibull_start(y, weights, one_each(y))
+
+shape_of_spread <- function(standard, y, weights, exposure) {
+  list(start = clamp(standard / log_spread_start(y, weights, exposure)$start, 0.1, 1e2), lower = 1e-2, upper = 1e4)
 }
 
 # var(y) = mean + mean^2 / size; for underdispersed counts the size would be infinite.
-size_start <- function(y, weights) {
+size_start <- function(y, weights, exposure) {
   mean <- weighted_mean(y, weights)
-  excess <- (response_variance(y, weights) - mean) / 2
-  size <- if (excess > 0) mean^2 / excess else Inf
-  list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = max(1e5, mean))
+  excess <- (variance_about(y, weights, exposure) - mean) / 2
+  size <- if (excess > 0) mean^2 * weighted_mean(exposure^2, weights) / excess else Inf
+  list(start = clamp(size, 0.1, 100), lower = 1e-3, upper = max(1e5, mean * exposure))
 }
 
 # var(y) = mean (1 + phi); for underdispersed counts phi would be 0.
-multiple_start <- function(y, weights) {
-  excess <- (response_variance(y, weights) / weighted_mean(y, weights) - 1) / 2
+multiple_start <- function(y, weights, exposure) {
+  excess <- (variance_about(y, weights, exposure) / weighted_mean(y, weights) - 1) / 2
   known <- is.finite(excess)
   list(start = if (known) clamp(excess, 0.01, 100) else 1, lower = 1e-5, upper = max(1e5, if (known) 20 * excess))
 }
 
 # var(y) is approximately mean / nu for large means; for overdispersed small counts nu may be near 0.
-nu_start <- function(y, weights) {
+nu_start <- function(y, weights, exposure) {
   mean <- weighted_mean(y, weights)
-  variance <- response_variance(y, weights)
+  variance <- variance_about(y, weights, exposure)
   # for small counts that hardly vary the likelihood rises with nu without end
   many <- 30
   start <- 2 * mean / (mean + variance)
@@ -335,40 +358,43 @@ nu_start <- function(y, weights) {
 }
 
 # var(log y) is approximately dispersion x mean; the unit of the dispersion is the inverse of the response's.
-inverse_gaussian_start <- function(y, weights) {
+inverse_gaussian_start <- function(y, weights, exposure) {
   size <- exp(clamp(weighted_mean(log(y), weights), -200, 200))
-  start <- clamp(response_variance(log(y), weights) / 2, 1e-3, 10)
+  start <- clamp(response_variance(log(y / exposure), weights) / 2, 1e-3, 10)
   list(start = start / size, lower = 1e-7 / size, upper = 1e4 / size)
 }
 
-# var(y) = dispersion mean^power, which is between the mean and its square.
-tweedie_start <- function(y, weights) {
+# var(y) = dispersion mean^power, where the power is between 1 and 2, and here 1.5: the dispersion has the unit of
+# y^(2 - power).
+tweedie_start <- function(y, weights, exposure) {
   mean <- weighted_mean(y, weights)
-  start <- if (mean > 0) response_variance(y, weights) / 2 / mean^1.5 else 1
-  list(start = clamp(start, 1e-6, 1e6), lower = 1e-9, upper = 1e9)
+  if (mean == 0) return(list(start = 1, lower = 1e-9, upper = 1e9))
+  squares <- variance_about(y, weights, exposure) / 2 / (mean^2 * weighted_mean(exposure^1.5, weights))
+  list(start = clamp(squares, 1e-6, 1e6) * sqrt(mean), lower = 1e-9 * min(1, mean), upper = 1e9 * max(1, mean))
 }
 
 # var(y) = mean (1 - mean) / (1 + precision)
-precision_start <- function(y, weights) {
+precision_start <- function(y, weights, exposure) {
   mean <- weighted_mean(y, weights)
   noise <- weighted_variance(y, weights) / 2
   list(start = clamp(mean * (1 - mean) / noise - 1, 0.5, 1e3), lower = 1e-3, upper = 1e6)
 }
 
 # From the proportions between 0 and 1.
-inner_precision_start <- function(y, weights) {
+inner_precision_start <- function(y, weights, exposure) {
   inside <- y > 0 & y < 1
-  if (any(inside)) precision_start(y[inside], weights[inside]) else list(start = 1, lower = 1e-3, upper = 1e6)
+  if (any(inside)) precision_start(y[inside], weights[inside], exposure[inside]) else list(start = 1, lower = 1e-3, upper = 1e6)
 }
 
 # y: proportions; the numbers of trials are not known here.
-binomial_precision_start <- function(y, weights) list(start = 10, lower = 1e-3, upper = 1e6)
+binomial_precision_start <- function(y, weights, exposure) list(start = 10, lower = 1e-3, upper = 1e6)
 
 # The starting value from the responses that are not zero.
 positive_part <- function(start) {
-  function(y, weights) {
+  function(y, weights, exposure) {
     own <- y > 0 & weights > 0
-    if (any(own)) start(y[own], weights[own]) else start(rep(1, length(y)), weights)
+    if (!any(own)) return(start(one_each(y), weights, one_each(y)))
+    start(y[own], weights[own], relative(exposure[own], weights[own]))
   }
 }
 

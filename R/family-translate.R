@@ -74,12 +74,19 @@ mgcv_parameters <- function(x) {
   list(value = as.numeric(known), held = is.null(x$n.theta) || x$n.theta == 0)
 }
 
-# negative.binomial(theta) keeps theta in the environment of its functions.
+# MASS::negative.binomial(theta) keeps theta in the environment of its functions, and glm.nb() its estimate in the same
+# place. A variance that takes theta as an argument, as that of glmmTMB's nbinom2(), has there what a fit has left.
 carry_size <- function(x) {
   known <- mgcv_parameters(x)
   if (!is.null(known)) return(list(size = if (known$held) fixed(known$value)))
-  theta <- if (is.function(x$variance)) get0(".Theta", environment(x$variance))
-  list(size = if (is.numeric(theta)) fixed(theta))
+  own <- is.function(x$variance) && !"theta" %in% names(formals(x$variance))
+  theta <- if (own) get0(".Theta", environment(x$variance), inherits = FALSE)
+  if (!is.numeric(theta)) return(list())
+  inform_galvi("family", sprintf(paste(
+    "The size is fixed at %s, the theta of negative.binomial(), which is an estimate where the family is that of a fit.",
+    "family = negbinomial() learns it."
+  ), format(theta)))
+  list(size = fixed(theta))
 }
 
 carry_thresholds <- function(x) {

@@ -173,8 +173,8 @@ family_types <- lapply(c(list(
   exgaussian = list(
     links = c(identity = "exgaussian"), response = number_response, example = c(0, 1, 1), draw = exgaussian_draw,
     parameters = list(
-      sigma = positive(function(y, weights) exgaussian_start(y, weights)$sigma, default = 1, sd = TRUE),
-      beta = positive(function(y, weights) exgaussian_start(y, weights)$beta, default = 1, sd = TRUE)
+      sigma = positive(function(...) exgaussian_start(...)$sigma, default = 1, sd = TRUE),
+      beta = positive(function(...) exgaussian_start(...)$beta, default = 1, sd = TRUE)
     ),
     sigma = function(parameters) parameters$sigma,
     dpars = list(sigma = parameter("log", "sigma"), beta = parameter("log", "beta")),
@@ -253,7 +253,8 @@ family_types <- lapply(c(list(
   tweedie = list(
     links = c(log = "tweedie"), response = non_negative_response, example = c(0, 2, 1), draw = tweedie_draw,
     parameters = list(
-      dispersion = positive(tweedie_start, also = "phi", per_weight = 1),
+      # so wide that its unit, which changes with the power, does not pull the power
+      dispersion = positive(tweedie_start, also = "phi", per_weight = 1, weak_sd = 10),
       power = in_interval("one_to_two", start = 1.5, lower = 1.01, upper = 1.99)
     ),
     point = 0,
@@ -274,7 +275,7 @@ family_types <- lapply(c(list(
   ),
   weibull_ph = list(
     links = c(log = "weibull_ph"), censored = c(log = "weibull_ph"), response = positive_response,
-    example = c(1, 2, 1), parameters = list(shape = positive(weibull_start, default = 1)), times = TRUE,
+    example = c(1, 2, 1), parameters = list(shape = positive(weibull_ph_start, default = 1)), times = TRUE,
     options = list(reference = check_reference), response_constants = hazard_constants,
     dpars = list(shape = parameter("log", "shape")),
     with_predictors = c(shape = "weibull_ph_log_shape"), censored_with = c(shape = "weibull_ph_log_shape")

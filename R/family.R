@@ -189,8 +189,10 @@
 #' @section Families of other packages:
 #' Family objects of brms, glmmTMB (`nbinom1`, `nbinom2`, `tweedie`, `compois`, `betabinomial`), mgcv (`nb`, `negbin`,
 #' `tw`, `Tweedie`, `ocat`, `scat`, `betar`, `multinom`) and MASS (`negative.binomial`) are translated by name and
-#' link, with the parameters that they fix: `negative.binomial(2)` becomes `negbinomial(size = fixed(2))`. Families
-#' without a counterpart are an error that says what to use instead.
+#' link, with the parameters that they fix: `negative.binomial(2)` becomes `negbinomial(size = fixed(2))`. What a fit
+#' has left in its family is not fixed, as in `family(fit)` of `mgcv::gam()` and `glmmTMB::glmmTMB()`; the family of
+#' `MASS::glm.nb()` does not say whether its `theta` was typed or estimated, so `size` is fixed there and a message says
+#' so. Families without a counterpart are an error that says what to use instead.
 #'
 #' @param family The name of a family, a family function or a family object.
 #' @param ... Parameters of the family by name, such as `variance = fixed(0.25)`.

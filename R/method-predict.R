@@ -270,6 +270,13 @@ check_foreign_type <- function(fit, type) {
       "alone, to which mgcv's \"iterms\" adds the uncertainty of the mean."
     ))
   }
+  if (identical(type, "cum.prob")) {
+    stop_galvi("argument", paste("predict() has no type \"cum.prob\":", if (has_classes(fit)) {
+      "cumulative probabilities are t(apply(predict(fit, newdata, type = \"prob\"), 1, cumsum))."
+    } else {
+      "`type = \"cdf\"` with `q` has probabilities of responses up to q."
+    }))
+  }
   if (isTRUE(type %in% c("lp", "linear", "linpred", "linear.predictor"))) {
     stop_galvi("argument", sprintf("predict() has no type \"%s\": use `type = \"link\"`.", type))
   }

@@ -8,6 +8,7 @@ predict.galvi_stages <- function(object, newdata, type = c("response", "prob", "
                                  se.fit = FALSE, na.action = stats::na.pass, re_formula = NULL, terms = NULL,
                                  exclude = NULL, re.form = NULL, allow.new.levels = TRUE, ...) {
   given <- list(...)
+  check_foreign_type(stages_view(object), type)
   type <- first_choice(type, c("response", "prob", "class", "link", "density"), "type")
   if (isTRUE(given$covariance) || !is.null(given$aggregate)) {
     stop_galvi("argument", sprintf(

@@ -66,7 +66,7 @@ inla_weight <- function(v, a) {
 
 #' What inla_term() does not carry
 #' @noRd
-inla_say <- function(v, a) {
+inla_say <- function(v, a, env) {
   model <- inla_model(a)
   weight <- inla_weight(v, a)
   known <- c("iid", "rw1", "rw2", "crw2", "ar1", "ar", "besag", "bym2", "besagproper", "bym", "generic", "generic0", "ou",
@@ -158,6 +158,13 @@ group_of_formula <- function(v, a) {
   if (head_name(right) %in% bars) sprintf("(%s)", deparse_one(right)) else sprintf("(1 | %s)", deparse_one(right))
 }
 
+# Is it the name of a variable that is not known to be a factor or text?
+may_be_smooth <- function(text, env) {
+  if (!is.symbol(str2lang(text))) return(FALSE)
+  value <- get0(text, env)
+  !is.factor(value) && !is.character(value)
+}
+
 # ---- terms with a bar ----
 
 has_bar <- function(a) !is.null(bar_among(a))
@@ -200,6 +207,11 @@ coordinates_of <- function(variable, env) {
 
 process_kernels <- c(exp = "matern12()", gau = "se()", mat = "matern32()")
 
+# What they do not share with those of glmmTMB.
+process_differences <- c(
+  mat = "glmmTMB learns the smoothness, which is fixed at 3/2 here; matern12() and matern52() have 1/2 and 5/2."
+)
+
 # exp(numFactor(t) + 0 | g) and the like of glmmTMB: a process for each group, all with the same hyperparameters
 bar_process <- function(expr, env) {
   bar <- bar_among(as.list(expr)[-1L])
@@ -208,17 +220,18 @@ bar_process <- function(expr, env) {
   at <- found$at
   group <- deparse_one(bar[[3L]])
   alone <- length(unique(tryCatch(eval(bar[[3L]], env), error = function(e) 1:2))) == 1L
-  kernel <- process_kernels[any_head(expr)]
+  word <- any_head(expr)
+  kernel <- process_kernels[word]
   list(
     from = "glmmTMB",
     to = if (length(at) == 1L && kernel == "matern12()" && !alone) sprintf("ou(%s | %s)", at, group) else {
       sprintf("gp(%s%s, center = FALSE, kernel = %s)", paste(at, collapse = ", "),
         if (alone) "" else sprintf(", by = factor(%s), by_hyper = \"shared\"", group), kernel)
     },
-    say = if (length(found$guessed)) {
+    say = paste(c(process_differences[names(process_differences) == word], if (length(found$guessed)) {
       sprintf("Here %s stand%s for what numFactor() was made of.", paste(found$guessed, collapse = " and "),
         if (length(found$guessed) == 1L) "s" else "")
-    }
+    }), collapse = " ")
   )
 }
 
@@ -399,7 +412,7 @@ foreign_term <- function(expr, env, table) {
   if (!entry$strict && !other && is_users_own(name, env)) return(NULL)
   v <- unnamed_text(a)
   say <- entry$say
-  if (is.function(say)) say <- say(v, a)
+  if (is.function(say)) say <- say(v, a, env)
   say <- gsub("%s", first_of(v, "x"), say, fixed = TRUE)
   to <- entry$to(v, a)
   say <- paste(c(say, stand_in_text(expr, to, paste(say, collapse = ""))), collapse = " ")
@@ -619,7 +632,7 @@ call_text <- function(call) {
 #' What other packages write, and what to write here
 #'
 #' @return A list by the name of their function: from, the package; to(a, by), ours as text, from the unnamed arguments
-#'   as text and all arguments as expressions; say, what the two do not share (or NULL); bar: only where one of the
+#'   as text and all arguments as expressions; say, what the two do not share, or say(a, by, env), or NULL; bar: only where one of the
 #'   arguments is `x | g`; strict: also where the user has a function of this name; family: the call of a family that
 #'   takes the place of gaussian().
 #' @noRd
@@ -647,7 +660,7 @@ foreign_terms <- local({
     pspline = term("survival", smooth), tt = term("survival", as_it_is,
       "An effect that changes in time is tve(%s) with family = cox()."),
     ridge = term("survival", function(v, a) paste(v, collapse = " + "),
-      function(v, a) sprintf("The penalty is the prior, as in prior = list(%s).",
+      function(v, a, env) sprintf("The penalty is the prior, as in prior = list(%s).",
         paste(list_names(if (length(v)) v else "x"), "= normal(0, 1)", collapse = ", "))),
     Error = term("stats::aov", group),
     f = term("INLA", inla_term, inla_say, strict = TRUE),
@@ -659,8 +672,8 @@ foreign_terms <- local({
     car = term("brms", function(v, a) graph_text(argument_text(a[["gr"]], "g"), first_of(v, "W"), a[["type"]],
       "proper"),
       strict = TRUE),
-    ar = term("brms", brms_times, function(v, a) order_say(brms_order(a))),
-    arma = term("brms", brms_times, function(v, a) {
+    ar = term("brms", brms_times, function(v, a, env) order_say(brms_order(a))),
+    arma = term("brms", brms_times, function(v, a, env) {
       c(order_say(brms_order(a)), "An autoregression beside the noise of the family is a process with a moving average.")
     }),
     ma = term("brms", brms_times, "galvi has autoregressions."),
@@ -690,11 +703,11 @@ foreign_terms <- local({
     gr = term("brms", group), mm = term("brms", function(v, a) sprintf("(1 | mm(%s))", paste(v, collapse = ", "))),
     mrf = term("mgcv", function(v, a) sprintf("gmrf(%s, graph = W)", first_of(v, "g"))),
     re = term("gamlss", group_of_formula), random = term("gamlss", group_of_formula),
-    cs = term("brms or gamlss", as_it_is, paste(
+    cs = term("brms or gamlss", as_it_is, function(v, a, env) paste(c(
       "Effects that differ between thresholds are those of family = sratio() and cratio(), which take cs(): thresholds of",
-      "cumulative() could cross, and those of acat() are not decisions that are independent of each other. As a smooth",
-      "write s(%s)."
-    )),
+      "cumulative() could cross, and those of acat() are not decisions that are independent of each other.",
+      if (may_be_smooth(first_of(v, "x"), env)) "As a smooth write s(%s)."
+    ), collapse = " ")),
     Matern = term("spaMM", function(v, a) sprintf("spde(%s)", gsub(" \\+ ", ", ", bar_sides(a)$group)), bar = TRUE),
     adjacency = term("spaMM", function(v, a) sprintf("gmrf(%s, graph = W)", bar_sides(a)$group), bar = TRUE),
     AR1 = term("spaMM", function(v, a) sprintf("ar1(%s)", bar_sides(a)$group), bar = TRUE),

@@ -412,8 +412,8 @@ apply_start <- function(hyper, start, level = numeric(length(hyper$value)), chan
 #' Estimates do not have them, but the posterior of what is learned does: standard deviations, intervals, draws and
 #' `hyper = "integrate"`. Standard deviations of groups are half_normal(10 s), with s that of the predictor's values
 #' over the standard deviation of the column (the terms' own `weak`), and other positive numbers are where learning
-#' starts by default times a log-normal factor, between 1/50 and 50 with probability 0.95; shares and correlations are
-#' uniform, and so are thresholds, by their distances.
+#' starts by default times a log-normal factor, between 1/50 and 50 with probability 0.95 unless their own `weak` is
+#' wider; shares and correlations are uniform, and so are thresholds, by their distances.
 #' @return The table with the column `weak`, NULL where there is a typed prior or nothing is learned.
 #' @noRd
 weak_priors <- function(hyper) {

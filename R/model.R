@@ -11,6 +11,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, a
   parts <- design$parts
   same_units <- link_has(design$family, "same_units")
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / trials_of(design, design)
+  design$exposure <- exposures(design$family, design$offset[, 1L])
   others <- names(parts$others)
   columns_of <- function(part) attr(part$fixed, "term.labels")
   prior <- prior_of_residuals(prior, parts$specs)
@@ -132,7 +133,7 @@ variance_of_terms <- function(fixed, design, context) {
   whole <- context$default_variance
   nothing <- context$alone || is.null(fixed$term) || !is.null(context$parameter)
   if (nothing || !link_has(design$family, "same_units")) return(whole)
-  y <- as.numeric(design$modelled) - design$offset[, 1L]
+  y <- as.numeric(design$modelled)
   at <- spread_rows(length(y), most_rows)
   root <- sqrt(context$weights[at])
   fit <- stats::.lm.fit(root * cbind(1, fixed$rows$W[at, , drop = FALSE]), root * y[at])
@@ -234,7 +235,7 @@ parameter_context <- function(name, design, registry) {
 # The scale of the response, in which a standard deviation of it is measured.
 response_spread <- function(design, weights) {
   if (link_has(design$family, "same_units")) return(predictor_scale(design, weights)$spread)
-  sqrt(response_variance(design$modelled, weights))
+  sqrt(variance_about(design$modelled, weights, relative(design$exposure, weights)))
 }
 
 # Is the noise a variance of the response, whatever the link of the mean?

@@ -152,8 +152,38 @@ test_that("links without a finite bound are refused with the way round", {
 
 test_that("MASS's negative binomial keeps its theta", {
   skip_if_not_installed("MASS")
-  expect_translated(MASS::negative.binomial(2), "negbinomial", "log", list(size = fixed(2)))
+  expect_message(
+    expect_translated(MASS::negative.binomial(2), "negbinomial", "log", list(size = fixed(2))), "fixed at 2, the theta",
+    class = "galvi_message_family"
+  )
   foreign_refused(MASS::negative.binomial(2, link = "identity"), "negbinomial\\(\\)")
+  # nothing in its family says that theta is an estimate
+  fit <- MASS::glm.nb(Days ~ Sex, MASS::quine)
+  expect_message(
+    expect_translated(family(fit), "negbinomial", "log", list(size = fixed(fit$theta))), "negbinomial\\(\\) learns it"
+  )
+})
+
+test_that("what a fit has left in its family is not fixed", {
+  skip_if_not_installed("glmmTMB")
+  skip_if_not_installed("mgcv")
+  skip_if_not_installed("MASS")
+  data <- MASS::quine
+  # glmmTMB writes into the family that it is given
+  given <- glmmTMB::nbinom2()
+  fit <- glmmTMB::glmmTMB(Days ~ Sex, data, family = given)
+  expect_equal(unname(environment(given$variance)$.Theta), sigma(fit))
+  expect_no_message(expect_translated(given, "negbinomial", "log"))
+  expect_no_message(expect_translated(family(fit), "negbinomial", "log"))
+  of_gam <- function(y, family) stats::family(mgcv::gam(stats::as.formula(paste(y, "~ Sex")), family, data))
+  expect_translated(of_gam("Days", mgcv::nb()), "negbinomial", "log")
+  expect_translated(of_gam("Days", mgcv::nb(theta = 2)), "negbinomial", "log", list(size = fixed(2)))
+  # as gam() does, for which mgcv must be attached here
+  power <- mgcv::tw()
+  power$putTheta(0.3)
+  expect_true(is_learned(as_galvi_family(power)$parameters$power))
+  data$share <- (data$Days + 1) / 100
+  expect_translated(of_gam("share", mgcv::betar()), "beta_family", "logit")
 })
 
 test_that("other packages' names are names", {

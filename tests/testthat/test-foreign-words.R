@@ -290,6 +290,45 @@ test_that("arguments that methods of other packages have are told what does it h
   said(galvi(mpg ~ wt, sp::SpatialPointsDataFrame(cbind(1:32, 1:32), mtcars)), "as.data.frame()")
 })
 
+test_that("probabilities of counts and cumulative ones are told how they are computed", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(40))
+  d$y <- rpois(40, exp(1 + 0.3 * d$x))
+  d$o <- cut(d$x + rlogis(40), c(-Inf, -1, 1, Inf), ordered_result = TRUE)
+  counts <- galvi(y ~ x, d, family = poisson(), verbose = FALSE)
+  classes <- galvi(o ~ x, d, family = cumulative(), verbose = FALSE)
+  newdata <- d[1:2, ]
+  # what a message advises, as it stands there
+  advised <- function(expr, fit, pattern) {
+    said <- message_of_error(expr)
+    expect_match(said, pattern)
+    eval(str2lang(sub(paste0(".*(", pattern, ").*"), "\\1", said)))
+  }
+  # the eta of a row is nearly known: its sd is 0.1
+  means <- predict(counts, newdata)
+  found <- advised(predict(counts, newdata, type = "prob", at = 0:3), counts, "exp[(]sapply[(].*\"density\"[)]{3}")
+  expect_equal(found, outer(means, 0:3, function(mean, y) dpois(y, mean)), tolerance = 0.05, ignore_attr = TRUE)
+  expect_equal(advised(predict(counts, newdata, type = "prob"), counts, "exp[(]predict[(]fit, .*\"density\"[)]{2}"), found[, 3L])
+  cumulative <- advised(predict(classes, newdata, type = "cum.prob"), classes, "t[(]apply[(].*cumsum[)][)]")
+  probabilities <- predict(classes, newdata, type = "prob")
+  expect_equal(cumulative[, 2L], probabilities[, 1L] + probabilities[, 2L])
+  stages <- galvi(o ~ cs(x), d, family = sratio(), verbose = FALSE)
+  expect_match(message_of_error(predict(stages, newdata, type = "cum.prob")), "cumsum")
+  expect_match(message_of_error(predict(counts, newdata, type = "cum.prob")), "`type = \"cdf\"` with `q`")
+})
+
+test_that("advice for glmmTMB's mat() and brms' cs() says what differs, and makes no smooths of factors", {
+  d <- data.frame(y = rpois(60, 3), x = rnorm(60), pos = rep(1:10, 6), f = gl(3, 20), g = gl(6, 10))
+  said <- function(formula) message_of_error(galvi(formula, d, family = poisson()))
+  expect_match(said(y ~ x + mat(pos + 0 | g)), "learns the smoothness, which is fixed at 3/2")
+  expect_no_match(said(y ~ x + exp(pos + 0 | g)), "smoothness")
+  expect_match(said(y ~ cs(x)), "As a smooth write s\\(x\\)")
+  for (formula in list(y ~ cs(f), y ~ cs(x + f))) {
+    expect_no_match(said(formula), "As a smooth")
+    expect_match(said(formula), "family = sratio")
+  }
+})
+
 test_that("words of other packages for `method` and `weights` are explained", {
   env <- list2env(stranger_objects(stranger()), parent = globalenv())
   for (method in names(foreign_methods)) {
