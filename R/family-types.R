@@ -418,10 +418,10 @@ link_types <- list(
     )
   ),
   cloglog = list(
-    hazards = TRUE, threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) log(-log_rest)
+    hazards = TRUE, threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) log_minus_log(log_rest, log_mean)
   ),
   loglog = list(
-    threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) -log(-log_mean),
+    threshold_variance = pi^2 / 6, of_logs = function(log_mean, log_rest) -log_minus_log(log_mean, log_rest),
     functions = list(
       linkfun = function(mu) -log(-log(mu)),
       linkinv = function(eta) pmax(pmin(exp(-exp(-eta)), 1 - .Machine$double.eps), .Machine$double.eps),
@@ -434,6 +434,10 @@ link_types <- list(
     ifelse(log_mean < log_rest, -at, at)
   })
 )
+
+# log(-log(1 - p)) from the logarithms of 1 - p and of p: the latter itself where p is so small that 1 - p has none of
+# its digits.
+log_minus_log <- function(log_rest, log_p) ifelse(log_p < -18, log_p, log(-log_rest))
 
 # qnorm() of a logarithm, far out in the lower tail too, where a step of Newton's method doubles its digits.
 normal_quantile <- function(log_p) {

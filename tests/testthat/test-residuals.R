@@ -75,6 +75,15 @@ test_that("deviance is twice what the log likelihood lacks", {
   }
 })
 
+test_that("links of means that differ from 0 and 1 by less than a number's digits are known", {
+  for (p in c(1e-30, 1e-15, 1e-9, 0.3)) {
+    of_logs <- function(link, ...) link_types[[link]]$of_logs(...)
+    expect_equal(of_logs("cloglog", log(p), log1p(-p)), log(-log1p(-p)), tolerance = 1e-7)
+    expect_equal(of_logs("cloglog", log(p), if (p < 1e-14) 0 else log1p(-p)), log(p) + p / 2, tolerance = 0.02)
+    expect_equal(of_logs("loglog", if (p < 1e-14) 0 else log1p(-p), log(p)), -log(p) - p / 2, tolerance = 0.02)
+  }
+})
+
 test_that("deviances are finite numbers, or the family is said to have none", {
   for (name in family_names()) {
     fit <- family_fit(name)
