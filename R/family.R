@@ -110,8 +110,11 @@
 #' with a column for each.
 #'
 #' The posterior of `categorical` treats the linear predictors as independent, so its standard deviations would be too
-#' small. [coef()][coef.galvi] explains for which models they are corrected. With `stick_breaking` the linear predictors
-#' are independent in the exact posterior too.
+#' small. [coef()][coef.galvi] explains for which models they are corrected. Without a reference level variances of
+#' groups, smooths and processes are estimated too small as well, because the bound counts what all classes have in common,
+#' of which the data say nothing: by half with two classes, where `binomial()` is right, and by about a third with three.
+#' `categorical(refcat = NULL)` has less of this. With `stick_breaking` the linear predictors are independent in the exact
+#' posterior too.
 #'
 #' `stick_breaking` models a sequence of binary choices: the first level or a later one, then the second or a later one,
 #' and so on. The fit depends on the order of the levels, which `factor(y, levels = c("c", "a", "b"))` sets.
