@@ -16,12 +16,14 @@ complete_family <- function(entry) {
   c(entry, defaults[setdiff(names(defaults), names(entry))])
 }
 
-# A parameter that may have a linear predictor: its link and the number that it replaces. always: is there no such
-# number, so that without a formula it has an intercept? per_weight: as in positive(). intercept(family): may its formula
-# have one?
+# A parameter that may have a linear predictor: its link and the number that it replaces; replaced(value): that number.
+# always: is there no such number, so that without a formula it has an intercept? per_weight: as in positive().
+# intercept(family): may its formula have one?
 parameter <- function(link, replaces = character(), always = FALSE, per_weight = 0,
-                      intercept = function(family) TRUE) {
-  list(link = link, replaces = replaces, always = always, per_weight = per_weight, intercept = intercept)
+                      intercept = function(family) TRUE, replaced = identity) {
+  list(
+    link = link, replaces = replaces, always = always, per_weight = per_weight, intercept = intercept, replaced = replaced
+  )
 }
 
 # Families of ordered classes. Free thresholds stand for the intercepts of eta and of the logarithm of its scale.
@@ -47,27 +49,34 @@ ordinal_family <- function(links, thresholds, scaled) {
 
 # Families with excess zeros (zero_inflated) or with all zeros modelled apart (hurdle), by base.
 zero_families <- function() {
-  # predicted: how likelihoods end if the base's parameter has a linear predictor
+  # predicted: how likelihoods end if the base's parameter has a linear predictor; positive: draws above 0, where `draw` has
+  # zeros
   bases <- list(
-    poisson = list(link = "log", response = count_response, example = c(0, 1, 1)),
+    poisson = list(
+      link = "log", response = count_response, example = c(0, 1, 1), draw = poisson_draw, positive = positive_poisson_draw
+    ),
     negbinomial = list(
-      link = "log", response = count_response, example = c(0, 1, 1),
+      link = "log", response = count_response, example = c(0, 1, 1), draw = negbinomial_draw,
+      positive = positive_negbinomial_draw,
       parameters = list(size = positive(positive_part(size_start), default = 1, also = "shape")),
       dpars = list(shape = parameter("log", "size")), predicted = "log_size"
     ),
     nbinom1 = list(
-      link = "log", response = count_response, example = c(0, 1, 1),
+      link = "log", response = count_response, example = c(0, 1, 1), draw = nbinom1_draw, positive = positive_nbinom1_draw,
       parameters = list(phi = positive(positive_part(multiple_start), default = 1)),
       dpars = list(phi = parameter("log", "phi")), predicted = "log_phi"
     ),
-    binomial = list(link = "logit", response = binomial_response, example = c(0, 1, 1)),
+    binomial = list(
+      link = "logit", response = binomial_response, example = c(0, 1, 1), draw = binomial_draw,
+      positive = positive_binomial_draw
+    ),
     Gamma = list(
-      link = "log", response = non_negative_response, example = c(0, 1, 2),
+      link = "log", response = non_negative_response, example = c(0, 1, 2), draw = gamma_draw,
       parameters = list(shape = positive(positive_part(shape_start))), point = 0,
       dpars = list(shape = parameter("log", "shape")), predicted = "log_shape"
     ),
     lognormal = list(
-      link = "log", response = non_negative_response, example = c(0, 1, 2),
+      link = "log", response = non_negative_response, example = c(0, 1, 2), draw = lognormal_draw,
       parameters = list(sigma = positive(positive_part(log_spread_start), default = 1, sd = TRUE)), point = 0,
       dpars = list(sigma = parameter("log", "sigma")), predicted = "log_sigma"
     )
@@ -82,7 +91,8 @@ zero_families <- function() {
         if (length(own$predicted)) stats::setNames(paste(likelihood, own$predicted, sep = "_"), both)
       )
       own$dpars <- c(own$dpars, stats::setNames(list(parameter("logit", always = TRUE)), name))
-      c(list(links = stats::setNames(likelihood, own$link)), own[setdiff(names(own), c("link", "predicted"))])
+      own$draw <- with_zeros(if (kind == "hurdle") or_else(own$positive, own$draw) else own$draw, name)
+      c(list(links = stats::setNames(likelihood, own$link)), own[setdiff(names(own), c("link", "predicted", "positive"))])
     }
   }
   inflated <- setdiff(names(bases), c("Gamma", "lognormal"))
@@ -139,7 +149,7 @@ family_types <- lapply(c(list(
       variance = positive(noise_variance, variance = TRUE, zero_ok = TRUE, also = "sigma", per_weight = 1)
     ),
     sigma = function(parameters) sqrt(parameters$variance),
-    dpars = list(sigma = parameter("log", "variance", per_weight = 0.5)),
+    dpars = list(sigma = parameter("log", "variance", per_weight = 0.5, replaced = function(sigma) sigma^2)),
     with_predictors = list(sigma = c(identity = "gaussian_log_sd", log = "gaussian_log_log_sd")),
     censored_with = c(sigma = "censored_gaussian_log_sd"),
     censored = c(identity = "censored_gaussian")
@@ -247,7 +257,7 @@ family_types <- lapply(c(list(
     refused = c(
       `1/mu^2` = "its mean could be undefined", inverse = "its mean could turn negative", identity = negative_mean
     ),
-    dpars = list(phi = parameter("log", "dispersion", per_weight = -1)),
+    dpars = list(phi = parameter("log", "dispersion", per_weight = -1, replaced = function(phi) 1 / phi)),
     with_predictors = c(phi = "inverse_gaussian_log_shape")
   ),
   tweedie = list(
@@ -300,7 +310,7 @@ family_types <- lapply(c(list(
     with_predictors = c(phi = "beta_log_precision")
   ),
   ordbeta = list(
-    links = c(logit = "ordbeta"), response = unit_response, example = c(0, 0.5, 1),
+    links = c(logit = "ordbeta"), response = unit_response, example = c(0, 0.5, 1), draw = ordbeta_draw,
     parameters = list(
       cuts = in_order(cut_starts, labels = function(response) c("cutzero", "cutone")),
       phi = positive(inner_precision_start, default = 1)
@@ -309,6 +319,7 @@ family_types <- lapply(c(list(
   ),
   zero_one_inflated_beta = list(
     links = c(logit = "zero_one_inflated_beta"), response = unit_response, example = c(0, 0.5, 1),
+    draw = zero_one_inflated_beta_draw,
     parameters = list(phi = positive(inner_precision_start, default = 1)), point = c(0, 1),
     dpars = list(
       phi = parameter("log", "phi"), zoi = parameter("logit", always = TRUE), coi = parameter("logit", always = TRUE)

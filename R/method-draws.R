@@ -369,19 +369,33 @@ draw_response <- function(fit, target, eta) {
   response_moment(fit, given, "quantile", size = target$size, probability = u)
 }
 
-#' Responses of known linear predictors by the family's `draw`, or NULL: where rows are truncated, or have weights or
-#' predictors of their own for its parameters, it does not say what is drawn
+#' Responses of known linear predictors by the family's `draw`, or NULL: where rows are truncated or have weights, it does
+#' not say what is drawn
 #' @noRd
 family_draws <- function(fit, target, eta) {
-  draw <- if (!is_mixed(fit$family)) family_type(fit$family)$draw
+  type <- if (!is_mixed(fit$family)) family_type(fit$family)
   trials <- trials_of(fit, target)
-  if (is.null(draw) || ncol(eta) > 1L || !is.null(target$known) || isTRUE(any(target$size != trials))) {
-    return(NULL)
+  if (is.null(type$draw) || !is.null(target$known) || isTRUE(any(target$size != trials))) return(NULL)
+  first <- eta[, 1L]
+  mean <- if (fit$family$link == "identity") {
+    first
+  } else if (ncol(eta) == 1L && type$linked_mean) {
+    response_moment(fit, certain(first), "mean")
+  } else {
+    fit$family$linkinv(first)
   }
-  mean <- if (fit$family$link == "identity") eta[, 1L] else response_moment(fit, certain(eta[, 1L]), "mean")
-  y <- suppressWarnings(draw(mean, target$size, family_parameters(fit)))
+  y <- suppressWarnings(type$draw(mean, target$size, c(family_parameters(fit), parameters_at(fit, eta))))
   # means that are no numbers, or so large that R's generators refuse them
   if (all(is.finite(y))) as.numeric(y)
+}
+
+#' Parameters with a linear predictor, by the names of the numbers that they replace: a vector for each
+#' @noRd
+parameters_at <- function(fit, eta) {
+  predicted <- family_type(fit$family)$dpars[names(fit$design$others)]
+  values <- Map(function(parameter, k) parameter$replaced(link_functions(parameter$link)$linkinv(eta[, k])), predicted,
+    seq_along(predicted) + 1L)
+  stats::setNames(values, Map(function(parameter, name) c(parameter$replaces, name)[1L], predicted, names(predicted)))
 }
 
 #' Multinomial counts of so many trials: N x classes

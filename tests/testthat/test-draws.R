@@ -261,23 +261,35 @@ test_that("families' own draws have the distribution that the core computes, at 
   set.seed(11)
   n <- 4000
   # of uniform numbers: the largest distance of the distribution function is exceeded once in 10,000
-  expect_uniform <- function(u) expect_lt(max(abs(sort(u) - (seq_len(n) - 0.5) / n)), 2.23 / sqrt(n))
+  expect_uniform <- function(u, label) {
+    expect_lt(max(abs(sort(u) - (seq_len(n) - 0.5) / n)), 2.23 / sqrt(n), label = label)
+  }
+  others <- c(0.4, -0.6, 0.3)
   for (name in drawing) {
-    fit <- suppressWarnings(galvi(y ~ x, data.frame(y = family_types[[name]]$example, x = c(0, 1, 3)), name,
-      hyper = "fixed"))
-    learned <- unlist(fit$model$likelihood$hyper)
-    for (factor in c(0.5, 1, 3, if (name == "skew_normal") -2)) {
-      fit$posterior$hyper[learned] <- switch(name,
-        tweedie = c(factor, 1 + factor / 4), skew_normal = c(abs(factor), factor), factor
-      )
-      for (eta in c(-2, 0.5)) {
-        size <- if (grepl("binomial", name)) 7 else 1
-        target <- list(n = n, size = rep(size, n))
-        y <- family_draws(fit, target, matrix(eta, n, 1L))
-        cdf <- function(y) response_moment(fit, certain(rep(eta, n)), "cdf", size = target$size, y = y)
-        # a value of positive probability stands for its share of the unit interval
-        before <- if (is_discrete(fit)) cdf(y - 1) else ifelse(y %in% family_types[[name]]$point, 0, cdf(y))
-        expect_uniform(before + stats::runif(n) * (cdf(y) - before))
+    sets <- c(list(character()), strsplit(as.character(names(family_types[[name]]$with_predictors)), " "))
+    for (predicted in unique(sets)) {
+      formulas <- c(list(y ~ x), lapply(predicted, function(dpar) stats::reformulate("1", dpar)))
+      fit <- suppressMessages(suppressWarnings(galvi(formulas,
+        data.frame(y = family_types[[name]]$example, x = c(0, 1, 3)), name, hyper = "fixed",
+        control = galvi_control(max_iterations = 1, uncertainty = "factorised"))))
+      learned <- fit$model$likelihood$hyper
+      for (factor in c(0.5, 1, 3, if (name == "skew_normal") -2)) {
+        at <- list(power = 1 + factor / 4, sigma = abs(factor), cuts = c(-factor, factor))
+        for (role in names(learned)) fit$posterior$hyper[learned[[role]]] <- or_else(at[[role]], factor)
+        for (first in c(-2, 0.5)) {
+          size <- if (grepl("binomial", name)) 7 else 1
+          target <- list(n = n, size = rep(size, n))
+          eta <- matrix(c(first, others)[seq_len(n_predictors(fit))], n, n_predictors(fit), byrow = TRUE)
+          y <- family_draws(fit, target, eta)
+          known <- list(mean = eta, variance = 0 * eta)
+          cdf <- function(y) response_moment(fit, known, "cdf", size = target$size, y = y)
+          # a value of positive probability stands for its share of the unit interval
+          point <- y %in% family_types[[name]]$point
+          before <- if (is_discrete(fit)) cdf(y - 1) else ifelse(point, ifelse(y == 1, cdf(1 - 1e-12), 0), cdf(y))
+          label <- paste(c(name, predicted, factor, first), collapse = " ")
+          expect_uniform(before + stats::runif(n) * (cdf(y) - before), label)
+        }
+        if (!length(learned)) break
       }
     }
   }
@@ -288,8 +300,7 @@ test_that("rows of which a family's own draws do not tell are drawn by quantiles
   d <- data.frame(x = rnorm(60), w = rep(c(0.1, 10), 30))
   d$y <- rgamma(60, 5, 5)
   fits <- list(
-    galvi(y | trunc(lb = 0.5) ~ x, d[d$y > 0.5, ], Gamma("log")), galvi(y ~ x, d, Gamma("log"), weights = w),
-    galvi(list(y ~ x, shape ~ x), d, Gamma("log"))
+    galvi(y | trunc(lb = 0.5) ~ x, d[d$y > 0.5, ], Gamma("log")), galvi(y ~ x, d, Gamma("log"), weights = w)
   )
   for (fit in fits) {
     target <- training_target(fit)
