@@ -194,7 +194,9 @@ with_real_widths <- function(weight, fit) {
 }
 
 # Has each class a latent value, of which the data determine the differences only?
-compares_classes <- function(fit) n_latents(fit) > 1L && n_latents(fit) == length(response_levels(fit))
+compares_classes <- function(fit) {
+  n_latents(fit) > 1L && n_predictors(fit) == 1L && n_latents(fit) == length(response_levels(fit))
+}
 
 class_notes <- function(fit) {
   if (!compares_classes(fit)) return(NULL)

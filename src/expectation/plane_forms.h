@@ -9,7 +9,8 @@ namespace galvi {
 
 MeanDerivatives expect(const Shares& form, const double* mean, const double* variance, int order);
 MeanDerivatives expect(const StudentScale& form, const double* mean, const double* variance, int order);
-/// Added to `out`, whose latent values are three. False, and nothing added, where exp(eta_3) has no finite mean.
+/// Added to `out`, whose latent values are three. False, and nothing added, where the mean of exp(eta_3) or a variance is
+/// too large.
 bool add_expectation(const StudentTails& form, const double* mean, const double* variance, int order,
                      RowExpectation& out);
 MeanDerivatives expect(const MeanOverSize& form, const double* mean, const double* variance, int order);

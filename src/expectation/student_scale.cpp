@@ -34,14 +34,15 @@ class StudentLattice {
   }
 
   /// out: derivatives of that integral in m_1 (p) and m_2 (q), p + q <= 2 or, for order 2, 4.
-  void integrate(int order, MeanDerivatives& out) const {
+  /// tilted: it is accurate relative to itself, as something large multiplies it.
+  void integrate(int order, bool tilted, MeanDerivatives& out) const {
     constexpr double negligible = 16.0;
     LogNormalTransform transform;
     const double first = std::min(-negligible, gap_ - LogNormalTransform::left(variance_));
-    const double last = gap_ + LogNormalTransform::right(variance_);
+    const double last = gap_ + LogNormalTransform::right(variance_) + (tilted ? variance_ : 0.0);
     double step = log_step;
     while (last - first >= most_nodes * step) step *= 2.0;
-    transform.place(first - gap_, step, variance_, false);
+    transform.place(first - gap_, step, variance_, tilted);
     sum_tail(std::exp(first) * step / std::expm1(step), out);
     double F[3][block];
     double* const at[3] = {F[0], F[1], F[2]};
@@ -73,7 +74,7 @@ class StudentLattice {
   void add(double Q, const double f[3], int order, MeanDerivatives& out) const {
     Q = std::min(Q, 1e60);  // where phi is negligible
     const double d = 1.0 + 2.0 * width_ * Q, K = Q / d, a = K * rho_, square = a * rho_;
-    const double log_phi = -0.5 * std::log(d) - square, phi = std::exp(log_phi);
+    const double log_phi = -0.5 * std::log1p(2.0 * width_ * Q) - square, phi = std::exp(log_phi);
     // d log phi / du, with dK/du = K / d
     const double slope = -K * (width_ + rho_ * rho_ / d), phi_u = phi * slope;
     const double one = 2.0 * a * phi, two = (4.0 * a * a - 2.0 * K) * phi;
@@ -114,7 +115,7 @@ struct TailConstant {
 
 MeanDerivatives expect(const StudentScale& form, const double* mean, const double* variance, int order) {
   MeanDerivatives out;
-  StudentLattice(form, mean, variance).integrate(order, out);
+  StudentLattice(form, mean, variance).integrate(order, false, out);
   for (auto& row : out.f)
     for (double& value : row) value *= -0.5 * (form.df + 1.0);
   out.f[0][0] += form.constant - mean[1];
@@ -125,7 +126,7 @@ MeanDerivatives expect(const StudentScale& form, const double* mean, const doubl
 // The integral depends on df as it does on exp(-2 m_2).
 double slope_in_df(const StudentScale& form, const double* mean, const double* variance) {
   MeanDerivatives integral;
-  StudentLattice(form, mean, variance).integrate(1, integral);
+  StudentLattice(form, mean, variance).integrate(1, false, integral);
   return form.constant_slope - 0.5 * integral.f[0][0] - 0.25 * (form.df + 1.0) / form.df * integral.f[0][1];
 }
 
@@ -135,15 +136,15 @@ double slope_in_df(const StudentScale& form, const double* mean, const double* v
 // second.
 bool add_expectation(const StudentTails& form, const double* mean, const double* variance, int order,
                      RowExpectation& out) {
-  constexpr double most = 500.0;
+  constexpr double most = 500.0, widest = 25.0;
   const double log_df = mean[2] + 0.5 * variance[2];
-  if (!(std::fabs(mean[2]) < most && log_df < most && variance[2] < most)) return false;
+  if (!(std::fabs(mean[2]) < most && log_df < most && variance[1] + 0.25 * variance[2] < widest)) return false;
   const StudentScale unit{form.y, 1.0, 0.0, 0.0, -1};
   const double at[] = {mean[0], mean[1] + 0.5 * mean[2]}, moved[] = {mean[0], at[1] + 0.5 * variance[2]};
   const double spread[] = {variance[0], variance[1] + 0.25 * variance[2]};
   MeanDerivatives one, other;
-  StudentLattice(unit, at, spread).integrate(order, one);
-  StudentLattice(unit, moved, spread).integrate(order, other);
+  StudentLattice(unit, at, spread).integrate(order, false, one);
+  StudentLattice(unit, moved, spread).integrate(order, true, other);
   const double df = std::exp(log_df);
   double constant[5];
   ShiftedMeans means;

@@ -65,7 +65,9 @@ given_third <- list(
 )
 
 test_that("expectations are means over the third predictor of those of the others", {
-  points <- list(c(0.4, -0.3, 0.2, 0.5, 0.2, 0.3), c(0, -2, 1, 0.01, 0.02, 0.001), c(-1, 1, 2, 2, 1.5, 1))
+  points <- list(c(0.4, -0.3, 0.2, 0.5, 0.2, 0.3), c(0, -2, 1, 0.01, 0.02, 0.001), c(-1, 1, 2, 2, 1.5, 1),
+    # degrees of freedom beyond all that matters, and of which next to nothing is known
+    c(0, 0, 40, 1, 0.1, 1), c(0, 0, 1, 1, 1, 80))
   for (type in names(given_third)) {
     spec <- likelihood_spec(given_third[[type]][[1]])
     value <- given_third[[type]][[2]]
