@@ -149,7 +149,7 @@ bool add_expectation(const StudentTails& form, const double* mean, const double*
   double constant[5];
   ShiftedMeans means;
   const double log_a = mean[2] - std::log(2.0);
-  means.place(variance[2], log_a, log_a, order, TailConstant{});
+  means.place(variance[2], log_a, log_a, 2, TailConstant{});  // the same nodes for either order
   means.means(log_a, constant);
   // E d^(p + q + r) log p / d eta_1^p d eta_2^q d eta_3^r, the powers being i of eta_k and j of eta_l
   const auto derivative = [&](int k, int i, int l, int j) {
