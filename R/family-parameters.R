@@ -147,9 +147,11 @@ data_range <- function(parameter, response) {
 }
 
 #' What the offset multiplies the mean of each row by, but for a common factor; 1 where it does not
+#'
+#' Rows of weight zero count nowhere, and have at most the largest exposure of the others.
 #' @noRd
-exposures <- function(family, offset) {
-  if (link_has(family, "rates")) exp(offset - max(offset)) else one_each(offset)
+exposures <- function(family, offset, weights) {
+  if (link_has(family, "rates")) exp(pmin(offset - max(offset[weights > 0]), 0)) else one_each(offset)
 }
 
 # Exposures whose mean is 1.

@@ -11,7 +11,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, a
   parts <- design$parts
   same_units <- link_has(design$family, "same_units")
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / trials_of(design, design)
-  design$exposure <- exposures(design$family, design$offset[, 1L])
+  design$exposure <- exposures(design$family, design$offset[, 1L], design$weights)
   others <- names(parts$others)
   columns_of <- function(part) attr(part$fixed, "term.labels")
   prior <- prior_of_residuals(prior, parts$specs)
