@@ -253,9 +253,9 @@ unknown_list_message <- function(name, specs) {
 #' Finds the entries that are of no coefficient and of no hyperparameter of the model
 #'
 #' @param sorted From sort_priors(), of each predictor; known: the names of the coefficients of each; typed: from
-#'   new_typed().
+#'   new_typed(); variables: the columns of the model frame.
 #' @noRd
-find_absent_priors <- function(sorted, known, typed, absent) {
+find_absent_priors <- function(sorted, known, typed, variables, absent) {
   known <- lapply(known, function(names) c("intercept", "at_means", "default", unique(names)))
   for (k in seq_along(sorted)) {
     names <- names(sorted[[k]]$coefficients)
@@ -265,7 +265,7 @@ find_absent_priors <- function(sorted, known, typed, absent) {
     }
   }
   for (entry in typed$unused()) {
-    absent$found(entry$path, unused_entry_message(entry, unique(unlist(known)), typed$names()))
+    absent$found(entry$path, unused_entry_message(entry, unique(unlist(known)), typed$names(), variables))
   }
 }
 
@@ -295,14 +295,14 @@ unknown_coefficient_message <- function(name, value, known, hyper) {
   )
 }
 
-unused_entry_message <- function(entry, known, hyper) {
+unused_entry_message <- function(entry, known, hyper, variables) {
   if (entry$key %in% known && is.null(entry$labels)) {
     sd <- entry$value
     return(sprintf(
       "`prior$%s` must be normal(), student_t(), cauchy() or double_exponential(), not %s, as `%s` is a coefficient%s.",
       entry$shown, if (is_value(sd)) format(sd) else describe(sd), entry$shown,
       if (is_fixed(sd)) {
-        paste0(". ", sub("[.]$", "", known_coefficient(sd, entry$key)))
+        if (entry$key %in% variables) paste0(". ", sub("[.]$", "", known_slope(sd, entry$key))) else ""
       } else if (is.numeric(sd) && length(sd) == 1L) {
         sprintf(": write %s = normal(0, %s)", if (entry$shown == entry$key) list_names(entry$key) else entry$shown,
           code_number(sd))

@@ -49,7 +49,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, a
   table <- registry$table()
   noise <- contexts[[1L]]$noise
   if (isTRUE(noise$taken)) table$value[likelihood$hyper$variance] <- noise$variance
-  find_absent_priors(sorted, lapply(built, `[[`, "known"), typed, absent)
+  find_absent_priors(sorted, lapply(built, `[[`, "known"), typed, names(design$data), absent)
   find_absent_rows(attr(prior, "table"), built, others, length(likelihood$hyper$thresholds) > 0L, absent)
   prior_rows <- rows_of_priors(built, design, control, likelihood, table)
   level <- numeric(length(table$value))

@@ -53,7 +53,7 @@ test_that("terms of other packages are shown as they are written here, and run",
     f(t, model = "ar", order = 2), f(t, x, model = "rw1"), f(t, x, model = "rw2", replicate = g),
     f(g, x, model = "besag", graph = W), f(t, x, model = "seasonal", season.length = 3), f(x, z, model = "linear"),
     f(t, model = "rw1", hyper = list(prec = list(prior = "pc.prec", param = c(1, 0.01)))), f(t, model = "wild"),
-    ar(time = t, gr = g, p = 2), mo(t) * x, x * mo(t), mo(t):x, mo(t) * g,
+    ar(time = t, gr = g, p = 2), mo(t) * x, x * mo(t), mo(t):x, mo(t) * g, mo(t) * log(w),
     gp(x, kernel = matern(5 / 2)), gp(x, kernel = RBF(2)), gp(x, nu = 5 / 2),
     gp(x, kernel = "exp_quad"), gp(x, z, ard = TRUE), gp(x, z, smoothness = 1.5)
   )
@@ -61,7 +61,7 @@ test_that("terms of other packages are shown as they are written here, and run",
   expect_length(setdiff(names(foreign_terms), vapply(on_right, any_head, "")), 0L)
   for (term in on_right) {
     # of a product its foreign part
-    shown <- deparse1(if (is_product(term)) Find(is.call, as.list(term)[-1L]) else term)
+    shown <- deparse1(if (head_name(term) %in% formula_operators) Find(is.call, as.list(term)[-1L]) else term)
     formula <- stats::as.formula(call("~", quote(y), call("+", quote(z), term)), env)
     said <- message_of_error(eval(bquote(galvi(.(formula), data = d)), env))
     expect_match(said, shown, fixed = TRUE, info = shown)
@@ -113,15 +113,32 @@ test_that("advice for a term keeps what it means, and names what it leaves out",
   means(f(t, model = "wild"), gp(t), "galvi has no model \"wild\"")
   means(mo(t) * z, rw1(t) + rw1(t, by = z) + z)
   means(mo(t):z, rw1(t, by = z))
-  expect_match(message_of_error(galvi(x ~ mo(t) * mo(id), d)), "Terms have no products: a surface is te(a, b) or gp(a, b).",
-    fixed = TRUE)
+  means(f(x, model = "linear", hyper = list(prec = list(initial = 1))), x, "prior = list(\"x\" = normal(0, 1))")
+  means(f(t, x, model = "linear", hyper = list(prec = list(initial = 1))), t:x, "prior = list(\"t:x\" = normal(0, 1))")
+  # what `by` cannot say has no formula
+  for (term in alist(
+    mo(t) * mo(id), mo(t) * x * z, x * (mo(t) + z), (mo(t) + z)^2, x / mo(t), mo(t) %in% g, mo(t) * 1, mo(t) * poly(x, 2),
+    z - mo(t) * x, z - mo(t), frailty(g) * x
+  )) {
+    said <- message_of_error(eval(bquote(galvi(x ~ .(term), d)), env))
+    expect_match(said, "Terms are added and have no products: a surface is te(a, b) or gp(a, b).", fixed = TRUE,
+      info = deparse1(term))
+    expect_no_match(said, "galvi(", fixed = TRUE)
+  }
+  # the intercept is left out of a sum
+  means(mo(t) - 1, rw1(t) - 1)
+  means((mo(t) + x), rw1(t) + x)
   # the prior that is named applies
-  prior <- sub(".*as (prior = list[(].*[)])[.] In full.*", "\\1", advice(quote(
-    f(g, model = "besag", graph = W, hyper = list(prec = list(prior = "pc.prec", param = c(1, 0.01))))
-  ))$said)
-  call <- as.call(c(quote(galvi), quote(x ~ gmrf(g, graph = W)), quote(d), as.list(str2lang(sprintf("f(%s)", prior)))[-1L]))
-  fit <- eval(call, env)
+  fit_advised <- function(term) {
+    own <- advice(term)
+    prior <- sub(".*as (prior = list[(].*[)])[.] In full.*", "\\1", own$said)
+    formula <- call("~", quote(x), own$term)
+    eval(as.call(c(quote(galvi), formula, quote(d), as.list(str2lang(sprintf("f(%s)", prior)))[-1L])), env)
+  }
+  fit <- fit_advised(quote(f(g, model = "besag", graph = W, hyper = list(prec = list(prior = "pc.prec", param = c(1, 0.01))))))
   expect_identical(fit$prior[["gmrf(g).sd"]], pc(1, 0.01))
+  fit <- fit_advised(quote(f(t, z, model = "linear", hyper = list(prec = list(initial = 1)))))
+  expect_identical(fit$prior[["t:z"]], normal(0, 1))
 })
 
 test_that("processes of glmmTMB are told the numbers behind numFactor()", {
@@ -257,10 +274,18 @@ test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are 
   means(galvi(y ~ x, data = d, fixef.prior = normal(sd = 2)), galvi(y ~ x, data = d, prior = list(default = normal(0, 2))))
   expect_match(advice(quote(galvi(f ~ x, d, type = "classification"))), "binomial() one of two classes", fixed = TRUE)
   # a known slope
-  row <- data.frame(prior = "constant(1)", class = "b", coef = "x")
-  expect_match(advice(quote(galvi(y ~ x, d, prior = row))), "A known slope is an offset in the formula: offset(1 * x).",
+  row <- data.frame(prior = "constant(1)", class = "b", coef = "fb")
+  expect_match(advice(quote(galvi(y ~ f, d, prior = row))), "A known slope is an offset in the formula, as in offset(1 * x).",
     fixed = TRUE)
   expect_match(advice(quote(galvi(y ~ x, d, prior = list(x = fixed(2))))), "offset(2 * x)", fixed = TRUE)
+  expect_match(advice(quote(galvi(y ~ log(t), d, prior = list(`log(t)` = fixed(2))))), "offset(2 * log(t))", fixed = TRUE)
+  # what no column has is no offset
+  for (prior in list(
+    list(intercept = fixed(2)), list(default = fixed(2)), list(fb = fixed(2)), list("x:t" = fixed(2)),
+    data.frame(prior = "constant(1)", class = "Intercept", coef = "")
+  )) {
+    expect_no_match(advice(quote(galvi(y ~ f + x:t, d, prior = prior))), "offset")
+  }
 })
 
 test_that("arguments that methods of other packages have are told what does it here", {
