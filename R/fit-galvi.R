@@ -384,6 +384,7 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
   if (!ncol(x)) stop_galvi("data", "`x` has no columns: it is the matrix or data frame of the inputs.")
   name <- utils::tail(make.unique(c(names(x), "y")), 1L)
   kernel <- check_evaluates(kernel, "kernel", "kernel", kernel_words())
+  check_kernel_word(kernel)
   values <- stats::setNames(list(y, kernel, inducing), c(name, "kernel", "inducing"))
   term <- quote(gp(., kernel = kernel))
   if (!is.null(inducing)) term$inducing <- quote(inducing)

@@ -279,8 +279,8 @@ unnamed_text <- function(arguments) {
 # ---- gp() with arguments and kernels of other packages ----
 
 # How smooth a Matern kernel is, by its name here.
-matern_words <- c(matern12 = 0.5, matern32 = 1.5, matern52 = 2.5)
-matern_word <- function(nu) names(matern_words)[which.min(abs(nu - matern_words))]
+matern_words <- c(matern12 = 0.5, matern32 = 1.5, matern52 = 2.5, se = Inf)
+matern_word <- function(nu) names(matern_words)[which.min(abs(1 / nu - 1 / matern_words))]
 
 #' matern(nu = 2.5), matern(5 / 2) -> matern52()
 #' @param lost Called with each argument that is not carried: by its place it means something else here.
@@ -314,9 +314,16 @@ own_kernel <- function(expr, env = globalenv(), lost = function(x) NULL) {
 
 # A kernel by a name in quotes, or by a call of another package.
 typed_kernel <- function(x, lost = function(x) NULL) {
-  if (!is.character(x)) return(own_kernel(x, lost = lost))
+  if (!is.character(x) || length(x) != 1L) return(own_kernel(x, lost = lost))
   word <- if (x %in% kernel_words()) x else foreign_kernels[x]
   if (is.na(word)) x else as.call(list(as.name(word)))
+}
+
+# A name in quotes where x and y are given
+check_kernel_word <- function(kernel) {
+  own <- typed_kernel(kernel)
+  if (!is.character(kernel) || !is.call(own)) return(invisible())
+  stop_galvi("kernel", sprintf("`kernel = \"%s\"` is a name in quotes: write kernel = %s.", kernel, deparse_one(own)))
 }
 
 # gp(x, k = 20, c = 5 / 4) -> gp(x, inducing = 20); gp(x, period = 12) -> gp(x, kernel = periodic(12))

@@ -253,7 +253,8 @@ gp_by_hyper <- function(options, env, call) {
 # gp(x, 0 + z | g, kernel = se()) -> gp(x, z, by = g, kernel = se()); NULL without a variable before the bar
 gp_of_group <- function(call, input) {
   arguments <- as.list(call)[-1L]
-  inputs <- as.list(attr(stats::terms(stats::as.formula(call("~", input[[2L]]))), "variables"))[-1L]
+  left <- stats::terms(stats::as.formula(call("~", input[[2L]])), allowDotAsName = TRUE)
+  inputs <- as.list(attr(left, "variables"))[-1L]
   at <- which(vapply(arguments, identical, NA, input))[1L]
   arguments <- append(arguments[-at], inputs, at - 1L)
   named <- nzchar(or_else(names(arguments), character(length(arguments))))

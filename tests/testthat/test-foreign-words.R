@@ -97,6 +97,8 @@ test_that("advice for a term keeps what it means, and names what it leaves out",
   means(gp(x, z, kernel = matern(5 / 2)), gp(x, z, kernel = matern52()))
   means(gp(x, kernel = matern(3 / 2)), gp(x, kernel = matern32()))
   means(gp(x, kernel = Matern(0.5)), gp(x, kernel = matern12()))
+  means(gp(x, nu = Inf), gp(x, kernel = se()))
+  means(gp(x, kernel = matern(nu = Inf)), gp(x, kernel = se()))
   means(gp(x, kernel = RBF(2)), gp(x, kernel = se()), "Left out is `2`")
   means(gp(x, kernel = per(12)), gp(x, kernel = periodic(period = 12)))
   means(f(g, model = "generic0", Cmatrix = solve(A)), (1 | gr(g, precision = solve(A))), "row names of the matrix")
@@ -258,7 +260,11 @@ test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are 
     said <- message_of_error(eval(call))
     if (grepl("Write", said)) advised_call(said) else said
   }
-  means <- function(theirs, ours) expect_identical(advice(substitute(theirs)), substitute(ours))
+  env <- environment()
+  means <- function(theirs, ours) {
+    expect_identical(advice(substitute(theirs)), substitute(ours))
+    expect_runs(substitute(ours), env, deparse1(substitute(ours)))
+  }
   means(galvi(y ~ x, random = ~ us(1 + x):g, rcov = ~units, data = d), galvi(y ~ x + (1 + x | g), data = d))
   means(galvi(y ~ x, random = ~ idh(1 + x):g + id, data = d), galvi(y ~ x + (1 + x || g) + (1 | id), data = d))
   means(galvi(y ~ x, random = ~ us(f):g, data = d), galvi(y ~ x + (0 + f | g), data = d))
@@ -267,6 +273,24 @@ test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are 
   means(galvi(y ~ gp(x) + f, data = d, kernel = matern(5 / 2)), galvi(y ~ gp(x, kernel = matern52()) + f, data = d))
   means(galvi(y ~ x + z + (1 | g), data = d, covtype = "matern5_2"),
     galvi(y ~ gp(x, z, kernel = matern52(ard = TRUE)) + (1 | g), data = d))
+  means(galvi(y ~ x * z, d, kernel = "se"), galvi(y ~ gp(x, z, kernel = se()), data = d))
+  means(galvi(y ~ log(w) + x:z - 1 + offset(t), d, kernel = "se"),
+    galvi(y ~ gp(log(w), x, z, kernel = se()) - 1 + offset(t), data = d))
+  means(galvi(y ~ ., d, kernel = "se"), galvi(y ~ gp(., kernel = se()), data = d))
+  means(galvi(y ~ x, random = ~ us(1 + x):g:f, data = d), galvi(y ~ x + (1 + x | g:f), data = d))
+  means(galvi(y ~ x, random = ~ idv(x):g, data = d), galvi(y ~ x + homdiag(0 + x | g), data = d))
+  means(galvi(y ~ x, d, family = poisson(), resid.prior = wishart), galvi(y ~ x, data = d, family = poisson()))
+  means(galvi(y ~ x, d, family = poisson(), prior_aux = exponential(1)), galvi(y ~ x, data = d, family = poisson()))
+  means(galvi(y ~ x, d, family = poisson(), rcov = ~ idh(f):units), galvi(y ~ x, data = d, family = poisson()))
+  # no call where there is none
+  for (call in expression(
+    galvi(y ~ s(x), d, kernel = "se"), galvi(y ~ 1, d, kernel = "se"), galvi(y ~ x, d, kernel = "wild"),
+    galvi(y ~ gp(x, kernel = se()), d, kernel = "matern"), galvi(d["x"], d$y, covtype = "powexp"),
+    galvi(y ~ x, d, random = ~ cor(f):g)
+  )) {
+    expect_no_match(advice(call), "Write")
+  }
+  expect_match(advice(quote(galvi(d["x"], d$y, kernel = "matern"))), "write kernel = matern32().", fixed = TRUE)
   means(galvi(d["x"], d$y, covtype = "matern3_2"), galvi(x = d["x"], y = d$y, kernel = matern32(ard = TRUE)))
   means(galvi(d["x"], d$y, type = "regression"), galvi(x = d["x"], y = d$y))
   means(galvi(y ~ x + (1 + x | g), data = d, cov.prior = wishart),
