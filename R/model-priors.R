@@ -84,7 +84,10 @@ sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character
       labels = labels, key = key, value = value, shown = shown, general = general, owner = owner, path = path
     )
   }
-  placed <- function(value, path) if (is.list(value) && !is_value(value)) structure(value, path = path) else value
+  placed <- function(value, path) {
+    several <- is.list(value) && !is_value(value) || length(given_numbers(value))
+    if (several) structure(value, path = path) else value
+  }
   labels <- vapply(specs, `[[`, "", "label")
   slopes <- vapply(specs, function(spec) spec$type %in% bars, NA)
   grouped <- which_can(specs, "grouped")
@@ -342,7 +345,7 @@ without_absent <- function(prior, paths) {
     if (any(here)) vapply(rows[here], `[[`, "", "written") else paste0("prior$", paste(path, collapse = "$"))
   })
   inform_galvi("absent", sprintf(
-    "`prior` of the earlier fit is kept, except for %s: this model has no such parameter.", quote_names(unlist(shown))
+    "`prior` of the earlier fit is kept, except for %s: this model has no such parameters.", quote_names(unlist(shown))
   ))
   for (path in paths) prior <- without_path(prior, path)
   structure(prior, table = rows[!gone])

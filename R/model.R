@@ -27,7 +27,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, a
   specs <- all_specs(parts)
   typed <- new_typed(
     unlist(lapply(sorted, `[[`, "hyper"), recursive = FALSE),
-    stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label"))
+    stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label")), absent
   )
   registry <- new_registry(typed)
   shared <- c(
