@@ -229,8 +229,8 @@ new_absent <- function(kept = FALSE) {
 
 #' The typed entries while the table is built
 #'
-#' @param entries From sort_priors(), of all predictors. written: terms as users write them, named by their labels; absent:
-#'   from new_absent().
+#' @param entries From sort_priors(), of all predictors. written: terms as users write them, named by their labels.
+#' @param absent From new_absent().
 #' @return list(find, unused, names, record), functions: the entry for a hyperparameter or NULL; entries that none asked
 #'   for; how hyperparameters are named in `prior`; and what was given, by these names.
 #' @noRd

@@ -1,6 +1,6 @@
 # Fits that are repeated: for each fold, or for each imputed data set.
 
-#' f(k) for k = 1, 2, .. Each kind of warning is given once. Messages are left out, but those of the first about the call.
+#' f(k) for k = 1, 2, .. Each kind of warning is given once. Messages are left out, but those of k = 1 about the call.
 #'
 #' @param labels What the repetitions are called, such as "fold 3"; `before`: what errors begin with, `%s` for the
 #'   label; of_call: kinds of messages that are about the call, not the rows.

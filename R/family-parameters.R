@@ -385,7 +385,8 @@ precision_start <- function(y, weights, exposure) {
 # From the proportions between 0 and 1.
 inner_precision_start <- function(y, weights, exposure) {
   inside <- y > 0 & y < 1
-  if (any(inside)) precision_start(y[inside], weights[inside], exposure[inside]) else list(start = 1, lower = 1e-3, upper = 1e6)
+  if (!any(inside)) return(list(start = 1, lower = 1e-3, upper = 1e6))
+  precision_start(y[inside], weights[inside], exposure[inside])
 }
 
 # y: proportions; the numbers of trials are not known here.

@@ -244,7 +244,7 @@ variance_structures <- c(
   us = "|", idh = "||", idv = "homdiag", cor = NA, corg = NA, corgh = NA, cors = NA, ante1 = NA, ante2 = NA, antec1 = NA
 )
 
-# A group, or us(1 + x):g of MCMCglmm, whose effects have an intercept only where they say so; NULL: there is no such term.
+# A group, or us(1 + x):g of MCMCglmm, with an intercept only where it is written. NULL: we have no such term.
 effects_of_group <- function(expr) {
   factors <- factors_of(expr)
   structure <- any_head(factors[[1L]])

@@ -50,8 +50,8 @@ inla_term <- function(v, a) {
     bym2 = own("gmrf", sprintf("graph = %s", graph), "model = \"bym2\""),
     besagproper = own("gmrf", sprintf("graph = %s", graph), "model = \"proper\""),
     bym = paste(sprintf("iid(%s)", paste(c(g, by), collapse = ", ")), "+", own("gmrf", sprintf("graph = %s", graph))),
-    generic = , generic0 = sprintf("(%s | gr(%s, precision = %s))", paste(c(if (!is.null(weight)) "0", or_else(weight, "1")),
-      collapse = " + "), g, argument_text(a[["Cmatrix"]], "Q")),
+    generic = , generic0 = sprintf("(%s | gr(%s, precision = %s))",
+      if (is.null(weight)) "1" else paste("0 +", weight), g, argument_text(a[["Cmatrix"]], "Q")),
     ou = process("matern12()"), linear = paste(c(g, weight), collapse = ":"),
     seasonal = process(seasonal_kernel(a)), sprintf("gp(%s)", paste(c(g, by), collapse = ", "))
   )
@@ -75,7 +75,7 @@ inla_say <- function(v, a, env) {
   c(
     if (!model %in% known) sprintf("galvi has no model \"%s\": this is a smooth function.", model),
     if (generic) sprintf("The row names of the matrix are the levels of `%s`.", first_of(v, "g")),
-    if (generic && !is.null(a[["replicate"]])) "Replicates have no such term.",
+    if (generic && !is.null(a[["replicate"]])) "Such a term has no replicates.",
     if (model == "ar") order_say(a[["order"]]),
     if (!generic && model != "linear" && !is.null(weight) && !is.null(a[["replicate"]])) sprintf(paste(
       "`%s`, which multiplies the effects in INLA, is left out: `by` is a factor, with a copy for each level, or numbers",

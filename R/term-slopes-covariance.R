@@ -122,7 +122,8 @@ slope_correlations <- function(spec, prior, start = 0, absent = new_absent()) {
   given <- prior$value
   matrix <- spec$structure == "us"
   refusal <- function(what) {
-    sprintf("The correlations of %s must be %sNULL or fixed(), not %s.", spec$label, if (matrix) "lkj(), " else "", what)
+    sprintf("The correlations of %s must be %sNULL or fixed(), not %s.", spec$label, if (matrix) "lkj(), " else "",
+      what)
   }
   refuse <- function(what) stop_galvi("prior", refusal(what))
   in_table <- function(cor) if (is.null(structure$numbers)) cor else drop(structure$numbers(rbind(cor), q))

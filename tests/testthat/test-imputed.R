@@ -219,7 +219,8 @@ test_that("columns far from zero, as seconds since 1970, are combined", {
 test_that("what update() leaves out of a prior and what a family fixes is said once for all data sets", {
   skip_if_not_installed("MASS")
   sets <- imputed_data(sets = 2)
-  fit <- fit_sets(n ~ x + z, family = negbinomial(), prior = list(size = log_normal(0, 1), x = normal(0, 1)), sets = sets)
+  prior <- list(size = log_normal(0, 1), x = normal(0, 1))
+  fit <- fit_sets(n ~ x + z, family = negbinomial(), prior = prior, sets = sets)
   messages <- function(expr) {
     said <- list()
     withCallingHandlers(expr, galvi_message = function(m) {

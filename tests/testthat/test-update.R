@@ -159,7 +159,9 @@ test_that("fixed standard deviations and correlations of another number of effec
   set.seed(1)
   d <- data.frame(x = rnorm(60), z = rnorm(60), g = gl(6, 10))
   d$y <- d$x + rnorm(6)[d$g] + rnorm(60)
-  fit <- function(prior) suppressMessages(eval(bquote(galvi(y ~ x + (1 + x | g), d, prior = .(prior), verbose = FALSE))))
+  fit <- function(prior) {
+    suppressMessages(eval(bquote(galvi(y ~ x + (1 + x | g), d, prior = .(prior), verbose = FALSE))))
+  }
   fits <- list(
     "prior$| g$sd" = fit(quote(list("| g" = list(sd = fixed(c(1, 2)))))), "prior$sd" = fit(quote(list(sd = c(1, 2)))),
     "prior$| g$cor" = fit(quote(list("| g" = list(cor = fixed(0.3)))))
