@@ -19,8 +19,8 @@
 #'   others begin at random values around these, with standard deviation 1 on the log scale (call [set.seed()] first).
 #'   The fit with the highest bound is returned, and `fit$starts` lists all, with one more from each short lengthscale if
 #'   residuals of the best are correlated along the input of a [gp()]. With 1, a [gp()] of at most 60 rows with gaussian
-#'   noise is also searched from long lengthscales and from hardly any noise. Use several starts if the bound may have
-#'   several local maxima.
+#'   noise, whose lengthscales are neither fixed nor given, is also searched from long lengthscales and from hardly any
+#'   noise. Use several starts if the bound may have several local maxima.
 #' @param freeze With `joint = TRUE`: the number of steps of the posterior before the hyperparameters move, a whole
 #'   number.
 #' @param joint If TRUE, L-BFGS optimises posterior and hyperparameters together. The default runs a whole inference for

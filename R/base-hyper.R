@@ -230,10 +230,11 @@ new_absent <- function(kept = FALSE) {
 #' The typed entries while the table is built
 #'
 #' @param entries From sort_priors(), of all predictors. written: terms as users write them, named by their labels.
+#' @param absent From new_absent().
 #' @return list(find, unused, names, record), functions: the entry for a hyperparameter or NULL; entries that none asked
 #'   for; how hyperparameters are named in `prior`; and what was given, by these names.
 #' @noRd
-new_typed <- function(entries = list(), written = character()) {
+new_typed <- function(entries = list(), written = character(), absent = new_absent()) {
   of_family <- "the family"
   used <- rep(FALSE, length(entries))
   names <- list()
@@ -261,6 +262,11 @@ new_typed <- function(entries = list(), written = character()) {
       if (rank >= best) next
       value <- entry_element(entry$value, parameter)
       if (is.null(value)) next
+      if (length(given_numbers(value)) > 1L) {
+        absent$found(entry$path, sprintf("`prior$%s` must be one number, not %s.", entry$shown,
+          if (is_value(value)) format(value) else describe(value)))
+        next
+      }
       best <- rank
       found <- list(value = value, key = entry$key, shown = entry$shown)
     }
@@ -288,6 +294,9 @@ term_keys <- function(parameter) {
     sub("\\[.*", "", sub(leader, "", parameter)))
   unique(as.vector(rbind(forms, sub("variance", "sd", forms, fixed = TRUE))))
 }
+
+# The numbers of fixed(x) or x, NULL of anything else.
+given_numbers <- function(x) if (is_fixed(x)) x$value else if (is.numeric(x)) x
 
 # A list gives values by element: those of lengthscale[x1] and sd.x are x1 and x.
 entry_element <- function(value, parameter) {

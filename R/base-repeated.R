@@ -1,11 +1,11 @@
 # Fits that are repeated: for each fold, or for each imputed data set.
 
-#' f(k) for k = 1, 2, .. Messages are left out, and each kind of warning is given once.
+#' f(k) for k = 1, 2, .. Each kind of warning is given once. Messages are left out, but those of k = 1 about the call.
 #'
 #' @param labels What the repetitions are called, such as "fold 3"; `before`: what errors begin with, `%s` for the
-#'   label.
+#'   label; of_call: kinds of messages that are about the call, not the rows.
 #' @noRd
-each_once_warned <- function(labels, before, f) {
+each_once_warned <- function(labels, before, f, of_call = character()) {
   said <- list()
   current <- 0L
   out <- withCallingHandlers(
@@ -13,7 +13,9 @@ each_once_warned <- function(labels, before, f) {
       current <<- k
       f(k)
     }),
-    galvi_message = function(m) invokeRestart("muffleMessage"),
+    galvi_message = function(m) {
+      if (current > 1L || !inherits(m, paste0("galvi_message_", of_call))) invokeRestart("muffleMessage")
+    },
     galvi_warning = function(w) {
       kind <- class(w)[1L]
       said[[kind]] <<- list(

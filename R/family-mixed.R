@@ -42,7 +42,7 @@ mixed_likelihood <- function(family, design, registry, held) {
     response <- list(
       y = design$y[at], size = design$size[at], weights = design$weights[at],
       modelled = if (same_units) design$y[at] - design$offset[at, 1L] else design$y[at] / trials_of(design, design)[at],
-      exposure = exposures(own, design$offset[at, 1L]), levels = design$levels[[i]]
+      exposure = exposures(own, design$offset[at, 1L], design$weights[at]), levels = design$levels[[i]]
     )
     item <- names(family$parts)[i]
     renamed <- list(add = function(owner, parameter, value, lower, upper, ...) {

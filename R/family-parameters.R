@@ -147,9 +147,11 @@ data_range <- function(parameter, response) {
 }
 
 #' What the offset multiplies the mean of each row by, but for a common factor; 1 where it does not
+#'
+#' Rows of weight zero count nowhere, and have at most the largest exposure of the others.
 #' @noRd
-exposures <- function(family, offset) {
-  if (link_has(family, "rates")) exp(offset - max(offset)) else one_each(offset)
+exposures <- function(family, offset, weights) {
+  if (link_has(family, "rates")) exp(pmin(offset - max(offset[weights > 0]), 0)) else one_each(offset)
 }
 
 # Exposures whose mean is 1.
@@ -383,7 +385,8 @@ precision_start <- function(y, weights, exposure) {
 # From the proportions between 0 and 1.
 inner_precision_start <- function(y, weights, exposure) {
   inside <- y > 0 & y < 1
-  if (any(inside)) precision_start(y[inside], weights[inside], exposure[inside]) else list(start = 1, lower = 1e-3, upper = 1e6)
+  if (!any(inside)) return(list(start = 1, lower = 1e-3, upper = 1e6))
+  precision_start(y[inside], weights[inside], exposure[inside])
 }
 
 # y: proportions; the numbers of trials are not known here.

@@ -33,9 +33,10 @@
 #' deviations of groups, with the standard deviation 10 s, where s is the scale of the linear predictor over that of
 #' the column, and for noise beside known standard errors, `y | se(s, sigma = TRUE)`, which is an effect of each row;
 #' log-normal around the default starting value for other positive numbers, within a factor of 50 with probability 0.95
-#' (wider for noise and for the dispersion of [tweedie()]); uniform for proportions and correlations. The weights of a mixture are those of the
-#' log evidence, the bound with a correction; without it, as with more than 20,000 rows, variances of random effects are
-#' too small for binary responses with few rows per group, see `vignette("uncertainty", package = "galvi")`.
+#' (wider for noise and for the dispersion of [tweedie()]); uniform for proportions and correlations. The weights of a
+#' mixture are those of the log evidence, the bound with a correction; without it, as with more than 20,000 rows,
+#' variances of random effects are too small for binary responses with few rows per group, see
+#' `vignette("uncertainty", package = "galvi")`.
 #'
 #' @section Formulas:
 #' Formulas are as in [stats::glm()]: the intercept is included unless `0 +` removes it, `.` stands for the columns of
@@ -384,6 +385,7 @@ columns_formula <- function(x, y, kernel, inducing, intercept, env) {
   if (!ncol(x)) stop_galvi("data", "`x` has no columns: it is the matrix or data frame of the inputs.")
   name <- utils::tail(make.unique(c(names(x), "y")), 1L)
   kernel <- check_evaluates(kernel, "kernel", "kernel", kernel_words())
+  check_kernel_word(kernel)
   values <- stats::setNames(list(y, kernel, inducing), c(name, "kernel", "inducing"))
   term <- quote(gp(., kernel = kernel))
   if (!is.null(inducing)) term$inducing <- quote(inducing)

@@ -66,7 +66,7 @@ fit_to_sets <- function(call, data, sets, start, hyper, fit_one) {
     # learning in the other sets starts where it ended in the first
     from <- if (i > 1L && is.null(start) && !identical(hyper, "fixed")) fits[[1L]] else start
     fits[[i]] <<- fit_one(sets[[i]], own, from)
-  })
+  }, of_call = c("absent", "family"))
   mixture_of_fits(call, fits)
 }
 

@@ -755,7 +755,7 @@ limit_notes <- function(spec, fit) {
       if (any(pairwise)) "" else ", though no two of them have the correlation 1 or -1"
     )), collapse = ", and ")
     notes <- c(notes, new_note("singular", sprintf(
-      "%s: %s, a singular fit: the %s. %s give a prior, as in %s.", name, shown,
+      "%s: %s%s: the %s. %s give a prior, as in %s.", name, shown, if (all(pairwise)) ", a singular fit" else "",
       if (term_can(spec, "residual")) "responses do not tell these residuals apart" else {
         "groups do not tell these effects apart"
       }, if (term_can(spec, "residual")) "Leave a response out, or" else sprintf(

@@ -145,6 +145,14 @@ family_in_call <- function(call) {
     error = function(e) NULL)
 }
 
+# Has the family of a call a sigma, so far as is known?
+has_noise <- function(call) {
+  known <- family_in_call(call)
+  if (is.null(known)) return(TRUE)
+  parameters <- family_type(known)$parameters
+  "sigma" %in% c(names(parameters), unlist(lapply(parameters, `[[`, "also")))
+}
+
 with_family <- function(call, value, names) {
   name <- if (is.character(value)) value else deparse_one(value)
   ours <- c(
@@ -223,18 +231,36 @@ with_random <- function(call, value) {
     terms <- if (head_name(right) %in% bars) list(call("(", right)) else if (length(groups) && nzchar(groups[i])) {
       list(bar_call(right, as.name(groups[i])))
     } else lapply(summands(right), function(piece) effects_of_group(piece$expr))
-    for (term in terms) call <- with_summand(call, term)
+    for (term in terms) {
+      if (is.null(term)) return(NULL)
+      call <- with_summand(call, term)
+    }
   }
   call
 }
 
-# A group, or us(1 + x):g and idh(1 + x):g of MCMCglmm, whose effects have an intercept only where they say so.
+# Variance structures of MCMCglmm; NA: we have none such.
+variance_structures <- c(
+  us = "|", idh = "||", idv = "homdiag", cor = NA, corg = NA, corgh = NA, cors = NA, ante1 = NA, ante2 = NA, antec1 = NA
+)
+
+# A group, or us(1 + x):g of MCMCglmm, with an intercept only where it is written. NULL: we have no such term.
 effects_of_group <- function(expr) {
-  structure <- if (head_name(expr) == ":") any_head(expr[[2L]])
-  if (!isTRUE(structure %in% c("us", "idh"))) return(bar_call(1, expr))
-  effects <- expr[[2L]][[2L]]
+  factors <- factors_of(expr)
+  structure <- any_head(factors[[1L]])
+  if (!structure %in% names(variance_structures)) return(bar_call(1, expr))
+  word <- variance_structures[[structure]]
+  if (is.na(word) || length(factors) < 2L) return(NULL)
+  effects <- factors[[1L]][[2L]]
   constant <- any(vapply(summands(effects), function(piece) identical(piece$expr, 1), NA))
-  call("(", call(if (structure == "us") "|" else "||", if (constant) effects else call("+", 0, effects), expr[[3L]]))
+  if (!constant) effects <- call("+", 0, effects)
+  group <- Reduce(function(a, b) call(":", a, b), factors[-1L])
+  if (word %in% bars) call("(", call(word, effects, group)) else call(word, call("|", effects, group))
+}
+
+# a:b:c -> a, b, c
+factors_of <- function(expr) {
+  if (head_name(expr) == ":") c(factors_of(expr[[2L]]), factors_of(expr[[3L]])) else list(expr)
 }
 
 # rcov = ~ units of MCMCglmm is the noise of the family, idh(f):units one sigma for each level of f.
@@ -245,7 +271,7 @@ residual_levels <- function(value) {
 
 with_residual_levels <- function(call, value) {
   of <- residual_levels(value)
-  if (is.null(of) || "trait" %in% all.vars(of)) return(call)
+  if (is.null(of) || "trait" %in% all.vars(of) || !has_noise(call)) return(call)
   with_parameter_formula(call, call("~", of), "sigma", NULL)
 }
 
@@ -256,35 +282,55 @@ say_residual_levels <- function(call, value) {
     return("Residuals of several responses are correlated by the term rescor(), see ?responses.")
   }
   if (is.null(of)) return("Correlated residuals are a term of the formula, such as ar1(t) or ou(t | g).")
+  if (!has_noise(call)) return("This family has no `sigma`.")
   "Each parameter has a formula of its own, in a list."
 }
 
-#' kernel = "matern" beside a formula: of its processes, or of one in its variables
+#' kernel = "matern" beside a formula: of its processes, or of one in its variables; NULL where it is of none
 #' @param ard Has each variable a lengthscale of its own?
 #' @noRd
 with_kernel <- function(call, value, ard = FALSE) {
   kernel <- typed_kernel(value)
+  if (is.character(kernel)) return(NULL)
   if (ard && is.call(kernel)) kernel$ard <- TRUE
   # x and y
   if (is.null(formula_of_call(call)) || is.null(first_formula(call)) && !is.null(call[["x"]])) {
     return(replace_in(call, "kernel", kernel))
   }
+  first <- first_formula(call)
+  if (is.null(first)) return(NULL)
+  pieces <- summands(first[[3L]])
+  without <- vapply(pieces, function(piece) any_head(piece$expr) == "gp" && is.null(piece$expr[["kernel"]]), NA)
+  if (any(without)) {
+    pieces[without] <- lapply(pieces[without], function(piece) {
+      piece$expr$kernel <- kernel
+      piece
+    })
+  } else {
+    inputs <- lapply(pieces, process_inputs)
+    if (!any(lengths(inputs))) return(NULL)
+    process <- as.call(c(quote(gp), unique(unlist(inputs, recursive = FALSE)), list(kernel = kernel)))
+    pieces <- c(list(list(expr = process, sign = 1)), pieces[!lengths(inputs)])
+  }
   change_formula(call, function(f) {
-    pieces <- summands(f[[3L]])
-    processes <- vapply(pieces, function(piece) any_head(piece$expr) == "gp", NA)
-    if (any(processes)) {
-      pieces[processes] <- lapply(pieces[processes], function(piece) {
-        if (is.null(piece$expr[["kernel"]])) piece$expr$kernel <- kernel
-        piece
-      })
-    } else {
-      inputs <- vapply(pieces, function(piece) is.symbol(piece$expr) && piece$sign > 0, NA)
-      process <- as.call(c(quote(gp), lapply(pieces[inputs], `[[`, "expr"), list(kernel = kernel)))
-      if (any(inputs)) pieces <- c(list(list(expr = process, sign = 1)), pieces[!inputs])
-    }
     f[[3L]] <- sum_of(pieces)
     f
   })
+}
+
+# The variables of a summand that is neither a term nor an offset.
+process_inputs <- function(piece) {
+  functions <- setdiff(all.names(piece$expr), all.vars(piece$expr))
+  others <- c(term_words, names(bar_words), bars, names(foreign_terms), "offset", "-")
+  if (piece$sign < 0 || any(functions %in% others)) return(list())
+  as.list(attr(stats::terms(stats::as.formula(call("~", piece$expr)), allowDotAsName = TRUE), "variables"))[-1L]
+}
+
+say_kernel <- function(call, value) {
+  unknown <- typed_kernel(value)
+  if (!is.character(unknown)) return("A kernel belongs to its gp().")
+  sprintf("A kernel belongs to its gp(), and there is none of the name \"%s\". Kernels are %s.", unknown,
+    quote_names(kernel_words(), max = 20L))
 }
 
 # corAR1(form = ~ t | g) and others of nlme, cor_ar() of brms
@@ -605,6 +651,12 @@ foreign_arguments <- local({
     if (length(terms)) call <- with_prior(call, "sd", "exponential(1)")
     if (length(slopes)) with_prior(call, "cor", quote(lkj(1))) else call
   })
+  of_noise <- function(to) list(
+    to = function(call, value) if (has_noise(call)) to(call, value) else call,
+    say = function(call, value) {
+      if (has_noise(call)) "All priors are one list, in which the noise is `sigma`." else "This family has no `sigma`."
+    }
+  )
   stored <- drop("A fit keeps its data and model frame already.")
   families <- function(names) list(
     to = function(call, value) with_zero_part(with_family(call, value, names)),
@@ -662,10 +714,10 @@ foreign_arguments <- local({
       threshold = drop("Thresholds are free."),
       random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),
       rcov = list(to = with_residual_levels, say = say_residual_levels),
-      kernel = list(to = with_kernel, say = "A kernel belongs to its gp()."),
-      covtype = list(to = function(call, value) with_kernel(call, value, ard = TRUE), say = paste(
-        "A kernel belongs to its gp(). A lengthscale for each input, as in DiceKriging, is ard = TRUE."
-      )),
+      kernel = list(to = with_kernel, say = say_kernel),
+      covtype = list(to = function(call, value) with_kernel(call, value, ard = TRUE), say = function(call, value) {
+        c(say_kernel(call, value), "A lengthscale for each input, as in DiceKriging, is ard = TRUE.")
+      }),
       correlation = correlated, autocor = correlated, rho = correlated,
       fixed = list(
         to = function(call, value) {
@@ -694,14 +746,10 @@ foreign_arguments <- local({
         if (isTRUE(value)) call$sample_prior <- "only"
         call
       }, say = "Data are left out by `sample_prior`."),
-      prior_aux = prior("All priors are one list, in which the noise is `sigma`.", function(call, value) {
-        with_prior(call, "sigma", own_prior_call(value, "sd"))
-      }),
+      prior_aux = of_noise(function(call, value) with_prior(call, "sigma", own_prior_call(value, "sd"))),
       fixef.prior = prior("A prior of all slopes is `prior`; its sd is in units of the coefficients.",
         function(call, value) with_prior(call, "default", blme_prior(value))),
-      resid.prior = prior("All priors are one list, in which the noise is `sigma`.", function(call, value) {
-        with_prior(call, "sigma", "exponential(1)")
-      }),
+      resid.prior = of_noise(function(call, value) with_prior(call, "sigma", "exponential(1)")),
       cov.prior = covariance, prior_covariance = covariance,
       priors = prior("Such a table goes to `prior`.", function(call, value) {
         call$prior <- value

@@ -134,7 +134,7 @@ table_row <- function(row) {
     stop_galvi("prior", sprintf("`prior`: %s has no counterpart here: %s.", written, other_class(row)))
   }
   value <- prior_of_text(row$prior, sprintf("prior`: `%s", written))
-  check_prior_kind(value, kind, written, row$coef)
+  check_prior_kind(value, kind, written, slope = row$class == "b" && row$coef != "Intercept")
   list(name = table_name(row), value = value, written = written)
 }
 
@@ -147,9 +147,9 @@ written_row <- function(row, tmb = FALSE) {
 }
 
 #' Stops where a prior cannot be one of such a parameter
-#' @param kind "coefficient", "sd", "positive" or "correlation". coef: the name of the one coefficient, if it is one.
+#' @param kind "coefficient", "sd", "positive" or "correlation". slope: is it of coefficients that are slopes?
 #' @noRd
-check_prior_kind <- function(value, kind, written, coef = "") {
+check_prior_kind <- function(value, kind, written, slope = FALSE) {
   own <- switch(value$type, lkj = "correlation", fixed = kind, pc = , gamma_prior = "sd", pc_range = "positive",
     horseshoe = "slope", if (is_coefficient_prior(value)) "any" else "positive")
   fine <- switch(kind,
@@ -164,14 +164,14 @@ check_prior_kind <- function(value, kind, written, coef = "") {
       coefficient = "normal(), student_t(), cauchy(), double_exponential(), horseshoe() or logistic()",
       correlation = "lkj()",
       "normal(), student_t() or cauchy() cut at 0, exponential(), gamma(), inv_gamma() or lognormal()"
-    ), if (kind == "coefficient" && is_fixed(value)) paste0(" ", known_coefficient(value, coef)) else ""
+    ), if (slope && is_fixed(value)) paste0(" ", known_slope(value)) else ""
   ))
 }
 
-# A slope that is fixed() is no coefficient.
-known_coefficient <- function(value, name) {
-  sprintf("A known slope is an offset in the formula: offset(%s * %s).", code_number(value$value[1L]),
-    if (nzchar(name)) name else "x")
+# A slope that is fixed() is no coefficient. name: the variable, where it is known to be one.
+known_slope <- function(value, name = NULL) {
+  sprintf("A known slope is an offset in the formula%s offset(%s * %s).", if (is.null(name)) ", as in" else ":",
+    code_number(value$value[1L]), or_else(name, "x"))
 }
 
 # The names of a row's prior in our list, from the outside in.

@@ -50,8 +50,8 @@ inla_term <- function(v, a) {
     bym2 = own("gmrf", sprintf("graph = %s", graph), "model = \"bym2\""),
     besagproper = own("gmrf", sprintf("graph = %s", graph), "model = \"proper\""),
     bym = paste(sprintf("iid(%s)", paste(c(g, by), collapse = ", ")), "+", own("gmrf", sprintf("graph = %s", graph))),
-    generic = , generic0 = sprintf("(%s | gr(%s, precision = %s))", paste(c(if (!is.null(weight)) "0", or_else(weight, "1")),
-      collapse = " + "), g, argument_text(a[["Cmatrix"]], "Q")),
+    generic = , generic0 = sprintf("(%s | gr(%s, precision = %s))",
+      if (is.null(weight)) "1" else paste("0 +", weight), g, argument_text(a[["Cmatrix"]], "Q")),
     ou = process("matern12()"), linear = paste(c(g, weight), collapse = ":"),
     seasonal = process(seasonal_kernel(a)), sprintf("gp(%s)", paste(c(g, by), collapse = ", "))
   )
@@ -75,15 +75,16 @@ inla_say <- function(v, a, env) {
   c(
     if (!model %in% known) sprintf("galvi has no model \"%s\": this is a smooth function.", model),
     if (generic) sprintf("The row names of the matrix are the levels of `%s`.", first_of(v, "g")),
-    if (generic && !is.null(a[["replicate"]])) "Replicates have no such term.",
+    if (generic && !is.null(a[["replicate"]])) "Such a term has no replicates.",
     if (model == "ar") order_say(a[["order"]]),
     if (!generic && model != "linear" && !is.null(weight) && !is.null(a[["replicate"]])) sprintf(paste(
       "`%s`, which multiplies the effects in INLA, is left out: `by` is a factor, with a copy for each level, or numbers",
       "that multiply."
     ), weight),
     if (!is.null(a[["hyper"]])) sprintf(
-      "`hyper` is left out: priors are an argument of galvi(), as prior = list(\"%s\" = list(sd = %s)).",
-      label_of_term(inla_term(v, a)), inla_prior(a[["hyper"]])
+      "`hyper` is left out: priors are an argument of galvi(), as prior = list(\"%s\" = %s).",
+      label_of_term(inla_term(v, a)),
+      if (model == "linear") "normal(0, 1)" else sprintf("list(sd = %s)", inla_prior(a[["hyper"]]))
     )
   )
 }
@@ -278,8 +279,8 @@ unnamed_text <- function(arguments) {
 # ---- gp() with arguments and kernels of other packages ----
 
 # How smooth a Matern kernel is, by its name here.
-matern_words <- c(matern12 = 0.5, matern32 = 1.5, matern52 = 2.5)
-matern_word <- function(nu) names(matern_words)[which.min(abs(nu - matern_words))]
+matern_words <- c(matern12 = 0.5, matern32 = 1.5, matern52 = 2.5, se = Inf)
+matern_word <- function(nu) names(matern_words)[which.min(abs(1 / nu - 1 / matern_words))]
 
 #' matern(nu = 2.5), matern(5 / 2) -> matern52()
 #' @param lost Called with each argument that is not carried: by its place it means something else here.
@@ -313,9 +314,16 @@ own_kernel <- function(expr, env = globalenv(), lost = function(x) NULL) {
 
 # A kernel by a name in quotes, or by a call of another package.
 typed_kernel <- function(x, lost = function(x) NULL) {
-  if (!is.character(x)) return(own_kernel(x, lost = lost))
+  if (!is.character(x) || length(x) != 1L) return(own_kernel(x, lost = lost))
   word <- if (x %in% kernel_words()) x else foreign_kernels[x]
   if (is.na(word)) x else as.call(list(as.name(word)))
+}
+
+# A name in quotes where x and y are given
+check_kernel_word <- function(kernel) {
+  own <- typed_kernel(kernel)
+  if (!is.character(kernel) || !is.call(own)) return(invisible())
+  stop_galvi("kernel", sprintf("`kernel = \"%s\"` is a name in quotes: write kernel = %s.", kernel, deparse_one(own)))
 }
 
 # gp(x, k = 20, c = 5 / 4) -> gp(x, inducing = 20); gp(x, period = 12) -> gp(x, kernel = periodic(12))
@@ -432,28 +440,41 @@ without_foreign <- function(expr, env, table, note) {
   }
   if (!head_name(expr) %in% formula_operators || head_name(expr) %in% bars) return(expr)
   expr[-1L] <- lapply(as.list(expr)[-1L], without_foreign, env, table, note)
-  product_of_term(expr)
+  product_of_term(expr, env)
 }
 
-is_product <- function(expr) head_name(expr) %in% c("*", ":")
-are_terms <- function(parts) vapply(parts, function(x) head_name(x) %in% term_words, NA)
+is_term <- function(expr) head_name(expr) %in% c(term_words, bars) || has_bar_word(expr)
 
-has_term_product <- function(expr) {
-  if (!head_name(expr) %in% formula_operators || head_name(expr) %in% bars) return(FALSE)
+#' Does a term stand below an operator that does not add it?
+#' @param added Do those above add it?
+#' @noRd
+has_term_product <- function(expr, added = TRUE) {
+  if (!is.call(expr)) return(FALSE)
+  if (is_term(expr)) return(!added)
+  head <- head_name(expr)
+  if (!head %in% formula_operators) return(FALSE)
   parts <- as.list(expr)[-1L]
-  is_product(expr) && any(are_terms(parts)) || any(vapply(parts, has_term_product, NA))
+  # what stands before a minus is added
+  adds <- head %in% c("+", "(") | head == "-" & seq_along(parts) < length(parts)
+  any(mapply(has_term_product, parts, added & adds))
 }
 
-# rw1(t) * x -> rw1(t) + rw1(t, by = x) + x; a product of a term with anything but a variable as it is
-product_of_term <- function(expr) {
-  if (!is_product(expr)) return(expr)
-  terms <- are_terms(as.list(expr)[-1L])
+# rw1(t) * x -> rw1(t) + rw1(t, by = x) + x; a product of a term with more than one column as it is
+product_of_term <- function(expr, env) {
+  if (!head_name(expr) %in% c("*", ":")) return(expr)
+  terms <- vapply(as.list(expr)[-1L], is_term, NA)
   if (sum(terms) != 1L) return(expr)
   term <- expr[[1L + which(terms)]]
   other <- expr[[1L + which(!terms)]]
-  if (head_name(other) %in% formula_operators || !is.null(term[["by"]])) return(expr)
+  if (!head_name(term) %in% term_words || !is.null(term[["by"]]) || !is_one_column(other, env)) return(expr)
   copy <- replace(term, "by", list(other))
   if (head_name(expr) == ":") copy else call("+", call("+", term, copy), other)
+}
+
+# A variable that is not found may be one.
+is_one_column <- function(expr, env) {
+  value <- if (!head_name(expr) %in% formula_operators) tryCatch(eval(expr, env), error = function(e) NULL)
+  if (is.null(value)) is.symbol(expr) else is.language(expr) && NCOL(value) == 1L
 }
 
 #' Stops if a formula has terms or left sides of other packages: the error shows the formula as it is written here
@@ -462,17 +483,20 @@ product_of_term <- function(expr) {
 check_foreign_formula <- function(formula, table = foreign_terms, data = NULL) {
   found <- own_formula(formula, table, data)
   if (!length(found$notes)) return(invisible())
-  if (has_term_product(found$to[[3L]])) {
-    stop_galvi("formula", paste(foreign_message(found$notes), "Terms have no products: a surface is te(a, b) or gp(a, b)."))
+  if (found$product) {
+    stop_galvi("formula", paste(
+      foreign_message(found$notes), "Terms are added and have no products: a surface is te(a, b) or gp(a, b)."
+    ))
   }
   family <- Find(Negate(is.null), lapply(found$notes, `[[`, "family"))
   stop_rewritten("formula", foreign_message(found$notes), formula, found$to, family)
 }
 
-#' A formula with all that is of other packages replaced -> list(to, notes: what was replaced)
+#' A formula with all that is of other packages replaced -> list(to, notes: what was replaced; product: is a term among
+#' it in a product? Then `to` is the formula as it was)
 #' @noRd
 own_formula <- function(formula, table = foreign_terms, data = NULL) {
-  if (length(formula) != 3L) return(list(to = formula))
+  if (length(formula) != 3L) return(list(to = formula, product = FALSE))
   env <- environment(formula)
   if (is.null(env)) env <- globalenv()
   if (is.data.frame(data)) env <- list2env(as.list(data)[nzchar(names(data))], parent = env)
@@ -491,12 +515,14 @@ own_formula <- function(formula, table = foreign_terms, data = NULL) {
   surv <- unattached_surv(formula[[2L]], env)
   to <- formula
   attributes(to) <- NULL
-  if (length(notes)) to[[3L]] <- sum_of(pieces)
+  right <- sum_of(pieces)
+  product <- length(notes) > 0L && has_term_product(right)
+  if (length(notes) && !product) to[[3L]] <- right
   if (!is.null(surv)) {
     to[[2L]] <- surv
     note(list(old = deparse_one(formula[[2L]]), to = deparse_one(surv)))
   }
-  list(to = to, notes = notes)
+  list(to = to, notes = notes, product = product)
 }
 
 is_binary <- function(expr, env) {

@@ -84,7 +84,10 @@ sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character
       labels = labels, key = key, value = value, shown = shown, general = general, owner = owner, path = path
     )
   }
-  placed <- function(value, path) if (is.list(value) && !is_value(value)) structure(value, path = path) else value
+  placed <- function(value, path) {
+    several <- is.list(value) && !is_value(value) || length(given_numbers(value))
+    if (several) structure(value, path = path) else value
+  }
   labels <- vapply(specs, `[[`, "", "label")
   slopes <- vapply(specs, function(spec) spec$type %in% bars, NA)
   grouped <- which_can(specs, "grouped")
@@ -253,9 +256,9 @@ unknown_list_message <- function(name, specs) {
 #' Finds the entries that are of no coefficient and of no hyperparameter of the model
 #'
 #' @param sorted From sort_priors(), of each predictor; known: the names of the coefficients of each; typed: from
-#'   new_typed().
+#'   new_typed(); variables: the columns of the model frame.
 #' @noRd
-find_absent_priors <- function(sorted, known, typed, absent) {
+find_absent_priors <- function(sorted, known, typed, variables, absent) {
   known <- lapply(known, function(names) c("intercept", "at_means", "default", unique(names)))
   for (k in seq_along(sorted)) {
     names <- names(sorted[[k]]$coefficients)
@@ -265,7 +268,7 @@ find_absent_priors <- function(sorted, known, typed, absent) {
     }
   }
   for (entry in typed$unused()) {
-    absent$found(entry$path, unused_entry_message(entry, unique(unlist(known)), typed$names()))
+    absent$found(entry$path, unused_entry_message(entry, unique(unlist(known)), typed$names(), variables))
   }
 }
 
@@ -295,14 +298,14 @@ unknown_coefficient_message <- function(name, value, known, hyper) {
   )
 }
 
-unused_entry_message <- function(entry, known, hyper) {
+unused_entry_message <- function(entry, known, hyper, variables) {
   if (entry$key %in% known && is.null(entry$labels)) {
     sd <- entry$value
     return(sprintf(
       "`prior$%s` must be normal(), student_t(), cauchy() or double_exponential(), not %s, as `%s` is a coefficient%s.",
       entry$shown, if (is_value(sd)) format(sd) else describe(sd), entry$shown,
       if (is_fixed(sd)) {
-        paste0(". ", sub("[.]$", "", known_coefficient(sd, entry$key)))
+        if (entry$key %in% variables) paste0(". ", sub("[.]$", "", known_slope(sd, entry$key))) else ""
       } else if (is.numeric(sd) && length(sd) == 1L) {
         sprintf(": write %s = normal(0, %s)", if (entry$shown == entry$key) list_names(entry$key) else entry$shown,
           code_number(sd))
@@ -342,7 +345,7 @@ without_absent <- function(prior, paths) {
     if (any(here)) vapply(rows[here], `[[`, "", "written") else paste0("prior$", paste(path, collapse = "$"))
   })
   inform_galvi("absent", sprintf(
-    "`prior` of the earlier fit is kept, except for %s: this model has no such parameter.", quote_names(unlist(shown))
+    "`prior` of the earlier fit is kept, except for %s: this model has no such parameters.", quote_names(unlist(shown))
   ))
   for (path in paths) prior <- without_path(prior, path)
   structure(prior, table = rows[!gone])

@@ -11,7 +11,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, a
   parts <- design$parts
   same_units <- link_has(design$family, "same_units")
   design$modelled <- if (same_units) design$y - design$offset[, 1L] else design$y / trials_of(design, design)
-  design$exposure <- exposures(design$family, design$offset[, 1L])
+  design$exposure <- exposures(design$family, design$offset[, 1L], design$weights)
   others <- names(parts$others)
   columns_of <- function(part) attr(part$fixed, "term.labels")
   prior <- prior_of_residuals(prior, parts$specs)
@@ -27,7 +27,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, a
   specs <- all_specs(parts)
   typed <- new_typed(
     unlist(lapply(sorted, `[[`, "hyper"), recursive = FALSE),
-    stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label"))
+    stats::setNames(vapply(specs, written_term, ""), vapply(specs, `[[`, "", "label")), absent
   )
   registry <- new_registry(typed)
   shared <- c(
@@ -49,7 +49,7 @@ build_model <- function(design, prior, start, expectation, treatment, control, a
   table <- registry$table()
   noise <- contexts[[1L]]$noise
   if (isTRUE(noise$taken)) table$value[likelihood$hyper$variance] <- noise$variance
-  find_absent_priors(sorted, lapply(built, `[[`, "known"), typed, absent)
+  find_absent_priors(sorted, lapply(built, `[[`, "known"), typed, names(design$data), absent)
   find_absent_rows(attr(prior, "table"), built, others, length(likelihood$hyper$thresholds) > 0L, absent)
   prior_rows <- rows_of_priors(built, design, control, likelihood, table)
   level <- numeric(length(table$value))

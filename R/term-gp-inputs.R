@@ -84,14 +84,17 @@ check_finite_inputs <- function(matrix, names) {
 check_inputs_vary <- function(spec, inputs) {
   rows <- which(inputs$weights > 0)
   if (length(rows) < 2L) return(invisible())
+  slope <- !is.null(spec$by) && is.null(spec$by_levels)
   constant <- apply(inputs$matrix[rows, , drop = FALSE], 2L, function(x) all(x == x[1L]))
   check <- function(kernel, at) {
     for (leaf in Filter(function(leaf) facts_of_kernel(leaf)$acts_on_columns, kernel_leaves(kernel))) {
       used <- kernel_variables(leaf, inputs_of(inputs, at))
       if (!all(constant[at][unlist(used)])) next
       stop_galvi("data", sprintf(
-        "`%s`: `%s` has one value in these data, so that %s: leave it out.", spec$label, names(used)[1L],
-        if (all(constant)) "the process is a constant" else "its part of the kernel is not determined"
+        "`%s`: `%s` has one value in these data, so that %s.", spec$label, names(used)[1L],
+        if (!all(constant)) "its part of the kernel is not determined: leave it out" else if (slope) {
+          sprintf("the process is a slope of `%1$s`: leave the term out, or write %1$s", variable_name(spec$by))
+        } else "the process is a constant: leave it out"
       ))
     }
   }

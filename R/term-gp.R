@@ -250,14 +250,27 @@ gp_by_hyper <- function(options, env, call) {
   choice
 }
 
+# gp(x, 0 + z | g, kernel = se()) -> gp(x, z, by = g, kernel = se()); NULL without a variable before the bar
+gp_of_group <- function(call, input) {
+  arguments <- as.list(call)[-1L]
+  left <- stats::terms(stats::as.formula(call("~", input[[2L]])), allowDotAsName = TRUE)
+  inputs <- as.list(attr(left, "variables"))[-1L]
+  at <- which(vapply(arguments, identical, NA, input))[1L]
+  arguments <- append(arguments[-at], inputs, at - 1L)
+  named <- nzchar(or_else(names(arguments), character(length(arguments))))
+  if (all(named)) return(NULL)
+  as.call(c(call[[1L]], arguments[!named], list(by = input[[3L]]), arguments[named]))
+}
+
 check_gp_input <- function(input, call) {
   head <- head_name(input)
   if (head %in% bars) {
-    stop_galvi("formula", sprintf(paste(
-      "`%s`: a function for each group is gp(%s, by = %s), with factor(%s) where groups are numbers; for R's `%s` itself",
-      "write gp(I(%s))."
-    ), deparse_one(call), deparse_one(input[[2L]]), deparse_one(input[[3L]]), deparse_one(input[[3L]]), head,
-      deparse_one(input)
+    group <- deparse_one(input[[3L]])
+    own <- gp_of_group(call, input)
+    stop_galvi("formula", sprintf("`%s`: %s; for R's `%s` itself write gp(I(%s)).", deparse_one(call),
+      if (is.null(own)) sprintf("a constant for each group is (1 | %s)", group) else sprintf(
+        "a function for each group is %s, with factor(%s) where groups are numbers", deparse_one(own), group
+      ), head, deparse_one(input)
     ))
   }
   both <- length(input) == 3L && length(all.vars(input[[2L]])) && length(all.vars(input[[3L]]))
@@ -359,7 +372,8 @@ design_term.gp_term <- function(spec, frame, context) {
   inputs$smallest <- smallest_inputs(list(matrix = inputs$matrix[inputs$weights > 0, , drop = FALSE]))
   own <- spec$kernel$per_class && length(context$latents)
   owners <- if (own) sprintf("%s[%s]", spec$label, context$latents) else spec$label
-  check_inputs_vary(spec, inputs)
+  # a constant in some rows of a fit, as in all but those of a fold, is a constant process there
+  if (!inherits(context$start, "galvi")) check_inputs_vary(spec, inputs)
   by <- by_rows(spec, frame)
   if (!is.null(spec$share)) check_sharing(spec, by$group[context$weights > 0])
   copies <- gp_copies(spec, inputs, by$group)

@@ -40,7 +40,7 @@ slopes_hyper <- function(spec, unit, context, cor = 0) {
   }, 1L)
   names <- structure$cor(spec$own_columns)
   if (!length(names)) return(list(sd = sd))
-  cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"), cor)
+  cor <- slope_correlations(spec, group_prior(context, spec$label, "cor"), cor, context$absent)
   matrix <- spec$structure == "us"
   uniform <- if (matrix) slope_correlations(spec, list(given = TRUE, value = lkj(1)))$prior
   m <- length(names)
@@ -80,14 +80,15 @@ slope_sds <- function(spec, given, absent) {
     find_absent_entries(given, c(columns, "default"), sprintf("the sd of %s", spec$label), absent)
     return(lapply(columns, function(column) chosen_prior(given, c(column, "default"))))
   }
-  each <- if (is_fixed(given)) given$value else if (is.numeric(given)) given
+  each <- given_numbers(given)
   if (length(each) > 1L && length(each) != q) {
-    stop_galvi("prior", sprintf(
+    absent$found(attr(given, "path"), sprintf(
       "The sd of %s must be one number or %d, for %s, not %d.", spec$label, q, quote_names(spec$columns),
       length(each)
     ))
+    return(vector("list", q))
   }
-  if (length(each) > 1L) lapply(each, fixed) else rep(list(given), q)
+  if (length(each)) rep_len(lapply(each, fixed), q) else rep(list(given), q)
 }
 
 find_absent_entries <- function(given, known, what, absent) {
@@ -110,24 +111,24 @@ check_group_prior <- function(given, label) {
   find_absent_entries(given, c("sd", "cor"), label, new_absent())
 }
 
-#' @param start Correlations where learning starts.
+#' @param start Correlations where learning starts; absent: from new_absent().
 #' @return list(value: as the table has it, learned, prior: a list), for every correlation of one set of effects
 #' @noRd
-slope_correlations <- function(spec, prior, start = 0) {
+slope_correlations <- function(spec, prior, start = 0, absent = new_absent()) {
   structure <- effect_structures[[spec$structure]]
   q <- length(spec$own_columns)
   m <- length(structure$cor(spec$own_columns))
   start <- rep_len(as.numeric(start), m)
   given <- prior$value
   matrix <- spec$structure == "us"
-  refuse <- function(what) {
-    stop_galvi("prior", sprintf("The correlations of %s must be %sNULL or fixed(), not %s.", spec$label,
-      if (matrix) "lkj(), " else "", what))
+  refusal <- function(what) {
+    sprintf("The correlations of %s must be %sNULL or fixed(), not %s.", spec$label, if (matrix) "lkj(), " else "",
+      what)
   }
+  refuse <- function(what) stop_galvi("prior", refusal(what))
   in_table <- function(cor) if (is.null(structure$numbers)) cor else drop(structure$numbers(rbind(cor), q))
-  if (is.null(given) || inherits(given, "galvi_lkj") && !matrix && !isTRUE(prior$own)) {
-    return(list(value = in_table(start), learned = TRUE, prior = vector("list", m)))
-  }
+  open <- list(value = in_table(start), learned = TRUE, prior = vector("list", m))
+  if (is.null(given) || inherits(given, "galvi_lkj") && !matrix && !isTRUE(prior$own)) return(open)
   if (inherits(given, "galvi_lkj")) {
     if (!matrix) refuse("lkj(), which is a prior of unstructured correlations")
     # of a partial correlation in column j, see src/hyper/prior_density.cpp
@@ -136,10 +137,13 @@ slope_correlations <- function(spec, prior, start = 0) {
       list(type = given$type, shape = shape, eta = given$eta)
     })))
   }
-  value <- if (is_fixed(given)) given$value else if (is.numeric(given)) given
+  value <- given_numbers(given)
   if (is.null(value)) refuse(if (is_value(given)) format(given) else describe(given))
   if (length(value) == 1L && value == 0) value <- numeric(m)
-  if (length(value) != m) refuse(sprintf("%d numbers for %d correlations", length(value), m))
+  if (length(value) != m) {
+    absent$found(attr(given, "path"), refusal(sprintf("%d numbers for %d correlations", length(value), m)))
+    return(open)
+  }
   value <- in_table(as.numeric(value))
   partial <- transform_arguments(rep(c("atanh", if (matrix) "partial" else "atanh"), c(1L, m - 1L)), value)
   if (anyNA(partial) || any(abs(partial) >= 1)) refuse("numbers that do not make a correlation matrix")

@@ -218,7 +218,7 @@ check_classes <- function(fit, type) {
   if (is.null(levels)) {
     stop_galvi("argument", paste0(
       "type = \"", type, "\" needs a response with classes; this fit's family is ", family_label(fit),
-      ". Use type = \"response\", \"quantile\" or \"density\"", if (is_discrete(fit)) sprintf(
+      ". Use type = \"response\", \"quantile\" or \"density\"", if (type == "prob" && is_discrete(fit)) sprintf(
         "; the probability of a count is exp(predict(fit, transform(newdata, %s = 2), type = \"density\"))",
         all.vars(fit$formula[[2L]])[1L]
       ), "."

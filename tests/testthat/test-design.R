@@ -479,6 +479,7 @@ test_that("a process of a constant is an error, and constants that change nothin
     y ~ gp(Sepal.Width, time = one, inducing = 3),
     y ~ gp(Sepal.Width, one, kernel = se(columns = "Sepal.Width") + se(columns = "one"))
   )) expect_error(fit(formula), "`one` has one value .* its part of the kernel", class = "galvi_error_data")
+  expect_error(fit(y ~ gp(one, by = Sepal.Width)), "a slope of .*: leave the term out, or write Sepal.Width[.]")
   # distances do not see one constant among others
   expect_equal(logLik(fit(y ~ gp(Sepal.Width, one))), logLik(fit(y ~ gp(Sepal.Width))))
   expect_equal(logLik(fit(y ~ gp(Sepal.Width, one, kernel = se(ard = TRUE)))), logLik(fit(y ~ gp(Sepal.Width))))
@@ -493,6 +494,18 @@ test_that("a bar in gp() is no logical or of its inputs", {
   expect_error(galvi(Sepal.Length ~ gp(Sepal.Width | Species), iris), "gp(Sepal.Width, by = Species)", fixed = TRUE,
     class = "galvi_error_formula")
   expect_error(galvi(Sepal.Length ~ gp(Sepal.Width || Species), iris), "gp(Sepal.Width, by = Species)", fixed = TRUE)
+  d <- transform(iris, a = Sepal.Width, b = Petal.Width, g = Species)
+  advised <- function(term) {
+    said <- tryCatch(eval(bquote(galvi(Sepal.Length ~ .(term), d))), galvi_error_formula = conditionMessage)
+    # it runs
+    own <- str2lang(sub(".* for each group is ((gp|[(]).*[)])(, with|;) .*", "\\1", said))
+    expect_s3_class(eval(bquote(galvi(Sepal.Length ~ .(own), d, hyper = "fixed", verbose = FALSE))), "galvi")
+    deparse1(own)
+  }
+  expect_identical(advised(quote(gp(a, b | g))), "gp(a, b, by = g)")
+  expect_identical(advised(quote(gp(0 + a | g, kernel = se()))), "gp(a, by = g, kernel = se())")
+  expect_identical(advised(quote(gp(a + b | g))), "gp(a, b, by = g)")
+  expect_identical(advised(quote(gp(1 | g))), "(1 | g)")
   fit <- galvi(Sepal.Length ~ gp(I(Sepal.Width > 3 | Petal.Width > 1)), iris, hyper = "fixed")
   expect_s3_class(fit, "galvi")
 })

@@ -199,6 +199,10 @@ test_that("starts and weak priors of dispersions do not take the spread of expos
   expect_equal(weighted, start(twice$y, negbinomial(), twice))
   # the unit of exposures does not matter
   expect_equal(start(few$y, negbinomial(), transform(few, e = 1e17 * e)), start(few$y, negbinomial(), few))
+  # nor do rows of weight zero, beside which all other exposures would be 0
+  far <- transform(few, e = replace(log(e), 1:5, 800))
+  without <- galvi_model(galvi_design(y ~ offset(e), far, negbinomial(), weights = rep(0:1, c(5, 45))))$hyper
+  expect_equal(without$value, start(few$y[-(1:5)], negbinomial(), few[-(1:5), ]))
 })
 
 test_that("an offset in units of the response is subtracted from it once", {

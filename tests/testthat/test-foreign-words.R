@@ -53,7 +53,7 @@ test_that("terms of other packages are shown as they are written here, and run",
     f(t, model = "ar", order = 2), f(t, x, model = "rw1"), f(t, x, model = "rw2", replicate = g),
     f(g, x, model = "besag", graph = W), f(t, x, model = "seasonal", season.length = 3), f(x, z, model = "linear"),
     f(t, model = "rw1", hyper = list(prec = list(prior = "pc.prec", param = c(1, 0.01)))), f(t, model = "wild"),
-    ar(time = t, gr = g, p = 2), mo(t) * x, x * mo(t), mo(t):x, mo(t) * g,
+    ar(time = t, gr = g, p = 2), mo(t) * x, x * mo(t), mo(t):x, mo(t) * g, mo(t) * log(w),
     gp(x, kernel = matern(5 / 2)), gp(x, kernel = RBF(2)), gp(x, nu = 5 / 2),
     gp(x, kernel = "exp_quad"), gp(x, z, ard = TRUE), gp(x, z, smoothness = 1.5)
   )
@@ -61,7 +61,7 @@ test_that("terms of other packages are shown as they are written here, and run",
   expect_length(setdiff(names(foreign_terms), vapply(on_right, any_head, "")), 0L)
   for (term in on_right) {
     # of a product its foreign part
-    shown <- deparse1(if (is_product(term)) Find(is.call, as.list(term)[-1L]) else term)
+    shown <- deparse1(if (head_name(term) %in% formula_operators) Find(is.call, as.list(term)[-1L]) else term)
     formula <- stats::as.formula(call("~", quote(y), call("+", quote(z), term)), env)
     said <- message_of_error(eval(bquote(galvi(.(formula), data = d)), env))
     expect_match(said, shown, fixed = TRUE, info = shown)
@@ -97,6 +97,8 @@ test_that("advice for a term keeps what it means, and names what it leaves out",
   means(gp(x, z, kernel = matern(5 / 2)), gp(x, z, kernel = matern52()))
   means(gp(x, kernel = matern(3 / 2)), gp(x, kernel = matern32()))
   means(gp(x, kernel = Matern(0.5)), gp(x, kernel = matern12()))
+  means(gp(x, nu = Inf), gp(x, kernel = se()))
+  means(gp(x, kernel = matern(nu = Inf)), gp(x, kernel = se()))
   means(gp(x, kernel = RBF(2)), gp(x, kernel = se()), "Left out is `2`")
   means(gp(x, kernel = per(12)), gp(x, kernel = periodic(period = 12)))
   means(f(g, model = "generic0", Cmatrix = solve(A)), (1 | gr(g, precision = solve(A))), "row names of the matrix")
@@ -113,15 +115,34 @@ test_that("advice for a term keeps what it means, and names what it leaves out",
   means(f(t, model = "wild"), gp(t), "galvi has no model \"wild\"")
   means(mo(t) * z, rw1(t) + rw1(t, by = z) + z)
   means(mo(t):z, rw1(t, by = z))
-  expect_match(message_of_error(galvi(x ~ mo(t) * mo(id), d)), "Terms have no products: a surface is te(a, b) or gp(a, b).",
-    fixed = TRUE)
+  means(f(x, model = "linear", hyper = list(prec = list(initial = 1))), x, "prior = list(\"x\" = normal(0, 1))")
+  means(f(t, x, model = "linear", hyper = list(prec = list(initial = 1))), t:x, "prior = list(\"t:x\" = normal(0, 1))")
+  # what `by` cannot say has no formula
+  for (term in alist(
+    mo(t) * mo(id), mo(t) * x * z, x * (mo(t) + z), (mo(t) + z)^2, x / mo(t), mo(t) %in% g, mo(t) * 1,
+    mo(t) * poly(x, 2), z - mo(t) * x, z - mo(t), frailty(g) * x
+  )) {
+    said <- message_of_error(eval(bquote(galvi(x ~ .(term), d)), env))
+    expect_match(said, "Terms are added and have no products: a surface is te(a, b) or gp(a, b).", fixed = TRUE,
+      info = deparse1(term))
+    expect_no_match(said, "galvi(", fixed = TRUE)
+  }
+  # the intercept is left out of a sum
+  means(mo(t) - 1, rw1(t) - 1)
+  means((mo(t) + x), rw1(t) + x)
   # the prior that is named applies
-  prior <- sub(".*as (prior = list[(].*[)])[.] In full.*", "\\1", advice(quote(
+  fit_advised <- function(term) {
+    own <- advice(term)
+    prior <- sub(".*as (prior = list[(].*[)])[.] In full.*", "\\1", own$said)
+    formula <- call("~", quote(x), own$term)
+    eval(as.call(c(quote(galvi), formula, quote(d), as.list(str2lang(sprintf("f(%s)", prior)))[-1L])), env)
+  }
+  fit <- fit_advised(quote(
     f(g, model = "besag", graph = W, hyper = list(prec = list(prior = "pc.prec", param = c(1, 0.01))))
-  ))$said)
-  call <- as.call(c(quote(galvi), quote(x ~ gmrf(g, graph = W)), quote(d), as.list(str2lang(sprintf("f(%s)", prior)))[-1L]))
-  fit <- eval(call, env)
+  ))
   expect_identical(fit$prior[["gmrf(g).sd"]], pc(1, 0.01))
+  fit <- fit_advised(quote(f(t, z, model = "linear", hyper = list(prec = list(initial = 1)))))
+  expect_identical(fit$prior[["t:z"]], normal(0, 1))
 })
 
 test_that("processes of glmmTMB are told the numbers behind numFactor()", {
@@ -241,7 +262,11 @@ test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are 
     said <- message_of_error(eval(call))
     if (grepl("Write", said)) advised_call(said) else said
   }
-  means <- function(theirs, ours) expect_identical(advice(substitute(theirs)), substitute(ours))
+  env <- environment()
+  means <- function(theirs, ours) {
+    expect_identical(advice(substitute(theirs)), substitute(ours))
+    expect_runs(substitute(ours), env, deparse1(substitute(ours)))
+  }
   means(galvi(y ~ x, random = ~ us(1 + x):g, rcov = ~units, data = d), galvi(y ~ x + (1 + x | g), data = d))
   means(galvi(y ~ x, random = ~ idh(1 + x):g + id, data = d), galvi(y ~ x + (1 + x || g) + (1 | id), data = d))
   means(galvi(y ~ x, random = ~ us(f):g, data = d), galvi(y ~ x + (0 + f | g), data = d))
@@ -250,6 +275,24 @@ test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are 
   means(galvi(y ~ gp(x) + f, data = d, kernel = matern(5 / 2)), galvi(y ~ gp(x, kernel = matern52()) + f, data = d))
   means(galvi(y ~ x + z + (1 | g), data = d, covtype = "matern5_2"),
     galvi(y ~ gp(x, z, kernel = matern52(ard = TRUE)) + (1 | g), data = d))
+  means(galvi(y ~ x * z, d, kernel = "se"), galvi(y ~ gp(x, z, kernel = se()), data = d))
+  means(galvi(y ~ log(w) + x:z - 1 + offset(t), d, kernel = "se"),
+    galvi(y ~ gp(log(w), x, z, kernel = se()) - 1 + offset(t), data = d))
+  means(galvi(y ~ ., d, kernel = "se"), galvi(y ~ gp(., kernel = se()), data = d))
+  means(galvi(y ~ x, random = ~ us(1 + x):g:f, data = d), galvi(y ~ x + (1 + x | g:f), data = d))
+  means(galvi(y ~ x, random = ~ idv(x):g, data = d), galvi(y ~ x + homdiag(0 + x | g), data = d))
+  means(galvi(y ~ x, d, family = poisson(), resid.prior = wishart), galvi(y ~ x, data = d, family = poisson()))
+  means(galvi(y ~ x, d, family = poisson(), prior_aux = exponential(1)), galvi(y ~ x, data = d, family = poisson()))
+  means(galvi(y ~ x, d, family = poisson(), rcov = ~ idh(f):units), galvi(y ~ x, data = d, family = poisson()))
+  # no call where there is none
+  for (call in expression(
+    galvi(y ~ s(x), d, kernel = "se"), galvi(y ~ 1, d, kernel = "se"), galvi(y ~ x, d, kernel = "wild"),
+    galvi(y ~ gp(x, kernel = se()), d, kernel = "matern"), galvi(d["x"], d$y, covtype = "powexp"),
+    galvi(y ~ x, d, random = ~ cor(f):g)
+  )) {
+    expect_no_match(advice(call), "Write")
+  }
+  expect_match(advice(quote(galvi(d["x"], d$y, kernel = "matern"))), "write kernel = matern32().", fixed = TRUE)
   means(galvi(d["x"], d$y, covtype = "matern3_2"), galvi(x = d["x"], y = d$y, kernel = matern32(ard = TRUE)))
   means(galvi(d["x"], d$y, type = "regression"), galvi(x = d["x"], y = d$y))
   means(galvi(y ~ x + (1 + x | g), data = d, cov.prior = wishart),
@@ -257,10 +300,19 @@ test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are 
   means(galvi(y ~ x, data = d, fixef.prior = normal(sd = 2)), galvi(y ~ x, data = d, prior = list(default = normal(0, 2))))
   expect_match(advice(quote(galvi(f ~ x, d, type = "classification"))), "binomial() one of two classes", fixed = TRUE)
   # a known slope
-  row <- data.frame(prior = "constant(1)", class = "b", coef = "x")
-  expect_match(advice(quote(galvi(y ~ x, d, prior = row))), "A known slope is an offset in the formula: offset(1 * x).",
+  row <- data.frame(prior = "constant(1)", class = "b", coef = "fb")
+  expect_match(advice(quote(galvi(y ~ f, d, prior = row))), "A known slope is an offset in the formula, as in offset(1",
     fixed = TRUE)
   expect_match(advice(quote(galvi(y ~ x, d, prior = list(x = fixed(2))))), "offset(2 * x)", fixed = TRUE)
+  expect_match(advice(quote(galvi(y ~ log(t), d, prior = list(`log(t)` = fixed(2))))), "offset(2 * log(t))",
+    fixed = TRUE)
+  # what no column has is no offset
+  for (prior in list(
+    list(intercept = fixed(2)), list(default = fixed(2)), list(fb = fixed(2)), list("x:t" = fixed(2)),
+    data.frame(prior = "constant(1)", class = "Intercept", coef = "")
+  )) {
+    expect_no_match(advice(quote(galvi(y ~ f + x:t, d, prior = prior))), "offset")
+  }
 })
 
 test_that("arguments that methods of other packages have are told what does it here", {
@@ -309,6 +361,7 @@ test_that("probabilities of counts and cumulative ones are told how they are com
   found <- advised(predict(counts, newdata, type = "prob", at = 0:3), counts, "exp[(]sapply[(].*\"density\"[)]{3}")
   expect_equal(found, outer(means, 0:3, function(mean, y) dpois(y, mean)), tolerance = 0.05, ignore_attr = TRUE)
   expect_equal(advised(predict(counts, newdata, type = "prob"), counts, "exp[(]predict[(]fit, .*\"density\"[)]{2}"), found[, 3L])
+  expect_no_match(message_of_error(predict(counts, newdata, type = "class")), "probability of a count")
   cumulative <- advised(predict(classes, newdata, type = "cum.prob"), classes, "t[(]apply[(].*cumsum[)][)]")
   probabilities <- predict(classes, newdata, type = "prob")
   expect_equal(cumulative[, 2L], probabilities[, 1L] + probabilities[, 2L])

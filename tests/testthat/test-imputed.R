@@ -215,3 +215,25 @@ test_that("columns far from zero, as seconds since 1970, are combined", {
   far <- summary(galvi(y ~ far + f, list(d, other), poisson()))$coefficients
   expect_close(far[-1L, 1:2], near[-1L, 1:2], 1e-6)  # 1e9 + x keeps seven digits of x
 })
+
+test_that("what update() leaves out of a prior and what a family fixes is said once for all data sets", {
+  skip_if_not_installed("MASS")
+  sets <- imputed_data(sets = 2)
+  prior <- list(size = log_normal(0, 1), x = normal(0, 1))
+  fit <- fit_sets(n ~ x + z, family = negbinomial(), prior = prior, sets = sets)
+  messages <- function(expr) {
+    said <- list()
+    withCallingHandlers(expr, galvi_message = function(m) {
+      said <<- c(said, list(m))
+      invokeRestart("muffleMessage")
+    })
+    said
+  }
+  said <- messages(update(fit, . ~ . - x))
+  expect_length(said, 1L)
+  expect_s3_class(said[[1L]], "galvi_message_absent")
+  expect_match(conditionMessage(said[[1L]]), "prior$x", fixed = TRUE)
+  said <- messages(galvi(n ~ x, sets, family = MASS::negative.binomial(2)))
+  expect_length(said, 1L)
+  expect_s3_class(said[[1L]], "galvi_message_family")
+})

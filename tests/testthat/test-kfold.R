@@ -235,6 +235,19 @@ test_that("text keeps the levels that a refit has no rows of, as a factor does",
   expect_identical(which(is.na(lost[, "elpd_kfold"])), 1:3, ignore_attr = TRUE)
 })
 
+test_that("an input of gp() may be constant in the rows that a fold leaves", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(60), g = gl(3, 20))
+  d$dose <- as.numeric(d$g == "1")
+  d$y <- d$x + d$dose + rnorm(60)
+  fit <- galvi(y ~ x + gp(dose), d)
+  found <- kfold(fit, folds = d$g, save_fits = TRUE)
+  expect_true(all(is.finite(found$pointwise)))
+  # without rows of dose 1 the process, which is zero at the mean of the dose, changes nothing there
+  plain <- galvi(y ~ x, d[d$g != "1", ])
+  expect_equal(coef(found$fits[[1L, "fit"]])["x"], coef(plain)["x"], tolerance = 1e-3)
+})
+
 test_that("a seed gives the same random folds, and leaves the random numbers as they were", {
   skip_if_not_installed("loo")
   fit <- galvi(mpg ~ wt, mtcars)

@@ -126,7 +126,7 @@ test_that("update() keeps the prior of a fit, without what the new formula has n
   same(new, galvi(mpg ~ wt + hp + (1 | gear), d, prior = rows[-1, ], hyper = "fixed"))
   expect_message(new <- update(fit, ~ . - (1 + wt | gear) - wt), 'coef = "wt".*"cor".*class = "sd"')
   same(new, galvi(mpg ~ hp, d, prior = rows[2, ], hyper = "fixed"))
-  expect_message(new <- update(fit, ~ 1), 'class = "b"[)]`: this model has no such parameter')
+  expect_message(new <- update(fit, ~ 1), 'class = "b"[)]`: this model has no such parameters')
   same(new, galvi(mpg ~ 1, d, hyper = "fixed"))
   expect_no_message(same(update(fit, . ~ . - hp), galvi(mpg ~ wt + (1 + wt | gear), d, prior = rows, hyper = "fixed")))
   # one that is given anew must apply
@@ -153,4 +153,28 @@ test_that("update() leaves entries out of lists of priors as they were typed", {
 test_that("update(newdata = ) is sent to `data`", {
   expect_error(update(galvi(dist ~ speed, cars), newdata = cars[1:9, ]), "write update(fit, data = cars[1:9, ])",
     fixed = TRUE, class = "galvi_error_argument")
+})
+
+test_that("fixed standard deviations and correlations of another number of effects are left out of a kept prior", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(60), z = rnorm(60), g = gl(6, 10))
+  d$y <- d$x + rnorm(6)[d$g] + rnorm(60)
+  fit <- function(prior) {
+    suppressMessages(eval(bquote(galvi(y ~ x + (1 + x | g), d, prior = .(prior), verbose = FALSE))))
+  }
+  fits <- list(
+    "prior$| g$sd" = fit(quote(list("| g" = list(sd = fixed(c(1, 2)))))), "prior$sd" = fit(quote(list(sd = c(1, 2)))),
+    "prior$| g$cor" = fit(quote(list("| g" = list(cor = fixed(0.3)))))
+  )
+  for (name in names(fits)) {
+    for (formula in list(. ~ . - (1 + x | g) + (1 | g), . ~ . - (1 + x | g) + (1 + x + z | g))) {
+      expect_message(new <- update(fits[[name]], formula), name, fixed = TRUE, class = "galvi_message_absent")
+      # as without it
+      plain <- suppressMessages(galvi(stats::formula(new), d, verbose = FALSE))
+      # two searches from different starts end where their tolerance says
+      expect_equal(logLik(new), logLik(plain), tolerance = 1e-4)
+    }
+  }
+  # where it is typed it is an error
+  expect_error(update(fits[[1L]], . ~ . - (1 + x | g) + (1 | g), prior = list(sd = fixed(1:2))), "must be one number")
 })
