@@ -10,6 +10,12 @@ predict_hazard <- function(what, fit, target, options) {
   check_no_classes(fit, name)
   check_one_latent(fit, name)
   check_times_family(fit, name)
+  if (n_predictors(fit) > 1L) {
+    stop_galvi("argument", sprintf(
+      "%s is not for fits in which %s has a formula too: use type = \"survival\".", name,
+      quote_names(names(fit$design$others))
+    ))
+  }
   if (!is.null(target$averaged)) {
     stop_galvi("argument", sprintf(
       "%s is for given groups: with `re_formula = \"integrate\"` use type = \"survival\".", name

@@ -586,3 +586,20 @@ test_that("hazards average over the points' own shapes", {
   values <- matrix(c(0, Inf, Inf, Inf), 1L)
   expect_identical(weighted_quantiles(values, rep(0.25, 4L), c(0.025, 0.975)), matrix(c(0, Inf), 1L))
 })
+
+test_that("hazards of fits with a second predictor are refused with what there is", {
+  skip_if_not_installed("survival")
+  set.seed(1)
+  d <- data.frame(x = rnorm(40))
+  d$y <- rgamma(40, 2, 2 / exp(0.3 * d$x))
+  for (fit in list(
+    galvi(list(y ~ x, shape ~ x), d, Gamma("log"), hyper = "fixed"),
+    galvi(list(survival::Surv(y) ~ x, sigma ~ x), d, "lognormal", hyper = "fixed")
+  )) {
+    for (type in c("hazard", "cumhaz", "rmst")) {
+      expect_error(predict(fit, d[1:2, ], type = type, times = 1), "has a formula too: use type = \"survival\"",
+        class = "galvi_error_argument")
+    }
+    expect_length(predict(fit, d[1:2, ], type = "survival", times = 1), 2L)
+  }
+})
