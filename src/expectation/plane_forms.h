@@ -1,5 +1,5 @@
-// Exact expectations of the forms in likelihood/plane_forms.h. mean, variance: of eta_1 and eta_2; second
-// derivatives for order = 2 only.
+// Exact expectations of the forms in likelihood/plane_forms.h. mean, variance: of eta_1, eta_2 and, of StudentTails,
+// eta_3; second derivatives for order = 2 only.
 #pragma once
 
 #include "expectation/mean_derivatives.h"

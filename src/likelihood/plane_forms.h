@@ -1,5 +1,5 @@
-// Log densities of two latent values in forms whose expectations are integrals over one variable, or over two
-// where the inner ones share their samples.
+// Log densities of two latent values, and of three of a student, in forms whose expectations are integrals over one
+// variable, or over two where the inner ones share their samples.
 #pragma once
 
 #include "likelihood/log_gamma_part.h"
