@@ -437,7 +437,7 @@ own_prior_call <- function(value, kind) {
   if (kind == "sd") "exponential(1)" else quote(student_t(3, 0, 2.5))
 }
 
-# normal(sd = 2) and t() of blme, whose default sds are 10 and 2.5
+# normal(sd = 2) and t() of blme, by default with sd 10 for the intercept and 2.5 for slopes
 blme_prior <- function(value) {
   sd <- if (is.call(value)) constant_number(or_else(value[["sd"]], value[["scale"]])) else NA
   if (is.na(sd)) sd <- 2.5
