@@ -41,10 +41,13 @@ Rcpp::List trace_to_r(const Trace& trace) {
 namespace {
 
 /// c of the rows and the like: NULL if there is none.
-SEXP or_null(const Matrix& X) { return X.size() > 0 ? SEXP(to_r(X)) : R_NilValue; }
+Rcpp::RObject or_null(const Matrix& X) {
+  if (X.size() == 0) return R_NilValue;
+  return to_r(X);
+}
 
 /// The latent vectors, list(mean, chol) each; NULL where none is state.
-SEXP latent_to_r(const std::vector<SolverState>& states) {
+Rcpp::RObject latent_to_r(const std::vector<SolverState>& states) {
   Rcpp::List out(states.size());
   bool any = false;
   for (std::size_t k = 0; k < states.size(); ++k) {
@@ -53,10 +56,11 @@ SEXP latent_to_r(const std::vector<SolverState>& states) {
     out[k] = Rcpp::List::create(Rcpp::_["mean"] = to_r(states[k].latent_mean),
                                 Rcpp::_["chol"] = to_r(states[k].latent_chol));
   }
-  return any ? SEXP(out) : R_NilValue;
+  if (!any) return R_NilValue;
+  return out;
 }
 
-SEXP factor_to_r(const std::vector<SolverState>& states) {
+Rcpp::RObject factor_to_r(const std::vector<SolverState>& states) {
   Rcpp::List out(states.size());
   bool any = false;
   for (std::size_t k = 0; k < states.size(); ++k) {
@@ -64,7 +68,8 @@ SEXP factor_to_r(const std::vector<SolverState>& states) {
     any = true;
     out[k] = to_r(states[k].factor);
   }
-  return any ? SEXP(out) : R_NilValue;
+  if (!any) return R_NilValue;
+  return out;
 }
 
 Rcpp::List coefficients_to_r(const std::vector<TermCoefficients>& terms) {

@@ -13,12 +13,23 @@ namespace galvi {
 /// inference of a small model.
 class NamedList {
  public:
-  /// The element of that name, NULL where it is new.
-  Rcpp::RObject& operator[](const std::string& name) {
-    for (auto& [known, value] : elements_)
-      if (known == name) return value;
-    return elements_.emplace_back(name, Rcpp::RObject()).second;
-  }
+  class Element {
+   public:
+    Element(NamedList& list, const std::string& name) : list_(list), name_(name) {}
+    /// The value is protected before the list grows, which allocates: R's garbage collector would take an SEXP that
+    /// nothing holds.
+    template <class T>
+    void operator=(const T& value) {
+      list_.put(name_, Rcpp::RObject(Rcpp::wrap(value)));
+    }
+
+   private:
+    NamedList& list_;
+    const std::string name_;
+  };
+
+  /// To be assigned to.
+  Element operator[](const std::string& name) { return {*this, name}; }
 
   Rcpp::List list() const {
     const auto size = static_cast<R_xlen_t>(elements_.size());
@@ -33,6 +44,15 @@ class NamedList {
   }
 
  private:
+  void put(const std::string& name, const Rcpp::RObject& value) {
+    for (auto& [known, old] : elements_) {
+      if (known != name) continue;
+      old = value;
+      return;
+    }
+    elements_.emplace_back(name, value);
+  }
+
   std::vector<std::pair<std::string, Rcpp::RObject>> elements_;
 };
 
