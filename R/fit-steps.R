@@ -172,7 +172,8 @@ infer_once <- function(model, method, start, verbose) {
   # fit_model(), wherever the rows are
   run <- function(start, report) {
     if (is.null(control$cluster)) {
-      given <- if (is.null(passes)) c(core, list(checked = checked_rows(core))) else streamed_model(core, passes)
+      given <- if (is.null(passes)) c(core, list(checked = checked_rows(core, predictor_specs(model$design), model$data)))
+      else streamed_model(core, passes)
       return(fit_model(c(given, list(pilots = pilots)), method, hyper, control, start, report, keep_standing))
     }
     if (is.null(passes)) return(fit_on_cluster(core, pilots, method, hyper, control, start, report))

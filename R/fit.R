@@ -198,7 +198,7 @@ new_fit <- function(call, model, core, result) {
     say_notes(fit)
   }
   if (!fit$convergence$converged) warn_not_converged(fit)
-  if (length(lost)) warn_lost_digits(lost, fit$call)
+  if (length(lost)) warn_lost_digits(lost, fit)
   if (!is.null(factors)) warn_large_loadings(fit)
   warn_of_density(fit)
   warn_uncertainty(fit, result$uncertainty)
@@ -236,11 +236,16 @@ fitted_meshes <- function(design) {
   stats::setNames(lapply(specs, `[[`, "mesh"), vapply(specs, `[[`, "", "label"))
 }
 
-warn_lost_digits <- function(lost, call) {
+warn_lost_digits <- function(lost, fit) {
+  smooths <- vapply(Filter(function(spec) term_can(spec, "columns"), all_specs(fit$design)), `[[`, "", "label")
   warn_galvi("numeric", paste0(
     "Numbers of this fit have lost their digits: ", lost, ". The scales of priors and data differ by too many ",
-    "orders of magnitude: use narrower priors, fixed variances of more similar size, or variables in other units."
-  ), call = call)
+    "orders of magnitude: use narrower priors, fixed variances of more similar size, or variables in other units.",
+    if (length(smooths)) sprintf(paste(
+      " If an input of `%s` has values far from the others, transform it or use bs = \"cr\": thin plates take the third",
+      "power of distances."
+    ), smooths[1L])
+  ), call = fit$call)
 }
 
 #' Stop if a fit is not what its methods rely on: an error here is a bug in galvi

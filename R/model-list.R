@@ -376,8 +376,19 @@ fitted_factors <- function(design, model, result) {
 is_counts <- function(fit) isTRUE(fit$design$response$counts)
 
 #' Rows at which the core predicts after fitting, as a check: these predictions must equal the fitted values
+#'
+#' @param specs Of each predictor, with the `frame` of the model's rows: bases of mgcv, whose columns of new rows come
+#'   from other sums than those of the fit, are made as for new rows.
 #' @noRd
-checked_rows <- function(model) {
+checked_rows <- function(model, specs = NULL, frame = NULL) {
   at <- spread_rows(length(model$y), 1000L)
-  list(at = as.integer(at), rows = lapply(model$designs, subset_rows, at))
+  rows <- lapply(model$designs, subset_rows, at)
+  if (!is.null(frame) && nrow(frame) == length(model$y)) {
+    rows <- Map(function(rows, specs) {
+      made <- which_can(specs, "columns")
+      rows[made] <- lapply(specs[made], spec_rows, frame[at, , drop = FALSE])
+      rows
+    }, rows, specs)
+  }
+  list(at = as.integer(at), rows = rows)
 }
