@@ -172,7 +172,7 @@
 #'
 #' A fit that has not converged gives a warning of class `galvi_warning_convergence`. A fit whose numbers are affected
 #' by rounding gives `galvi_warning_numeric`: either the bound itself is affected, or predictions at the observations
-#' (checked for up to 1,000 rows) differ from the fitted values.
+#' (checked for up to 1,000 rows, 100 with smooths) differ from the fitted values.
 #' See `vignette("troubleshooting", package = "galvi")`.
 #' @references
 #' Khan, M. E., Mohamed, S. and Murphy, K. P. (2012). Fast Bayesian inference for non-conjugate Gaussian process

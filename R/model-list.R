@@ -381,9 +381,11 @@ is_counts <- function(fit) isTRUE(fit$design$response$counts)
 #'   from other sums than those of the fit, are made as for new rows.
 #' @noRd
 checked_rows <- function(model, specs = NULL, frame = NULL) {
-  at <- spread_rows(length(model$y), 1000L)
+  anew <- any(which_can(unlist(specs, recursive = FALSE), "columns")) && nrow(frame) == length(model$y)
+  # a row of thin plates takes as long as one of their fit
+  at <- spread_rows(length(model$y), if (anew) 100L else 1000L)
   rows <- lapply(model$designs, subset_rows, at)
-  if (!is.null(frame) && nrow(frame) == length(model$y)) {
+  if (anew) {
     rows <- Map(function(rows, specs) {
       made <- which_can(specs, "columns")
       rows[made] <- lapply(specs[made], spec_rows, frame[at, , drop = FALSE])
