@@ -45,7 +45,7 @@
 #' * `coef()`, `fixef()`: a named vector with an element per column of the fixed effects, of length 0 if there are none;
 #'   for several classes a matrix, classes x columns.
 #' * `coef(group = )`: a data frame of posterior means, levels x coefficients. As in lme4, an effect that varies by group
-#'   but is not among the fixed effects is there with the mean zero.
+#'   but is not among the fixed effects is there with the mean zero. For several classes the columns are `class:column`.
 #' * `vcov()`: a square matrix; for several classes its names are `class:column`.
 #' * `confint()`: a matrix with a row per coefficient, or element of `parm`, and two columns of limits.
 #' * `ranef()`: a list with a data frame per term, named by the grouping factor for [iid()] and [random-slopes] and by
@@ -196,8 +196,7 @@ group_frame <- function(spec, fit, prefix) {
   S <- group_covariances(spec, reported_hyper(fit$model, fit$posterior$hyper))[[1L]]
   q <- ncol(S)
   J <- length(spec$levels)
-  # of slopes group after group, of copies level after level of `by`
-  node <- matrix(seq_len(J * q), J, q, byrow = spec$type %in% bars)
+  node <- effect_nodes(spec, q)
   effects <- term_posterior(spec, fit)
   columns <- paste0(prefix, colnames(S))
   covariance <- effect_covariances(fit, spec, node, attr(S, "stddev"))
@@ -211,7 +210,14 @@ group_frame <- function(spec, fit, prefix) {
   ))
 }
 
-#' Coefficients of each level of a group: fixed effects, to which the level's effects are added, as lme4 has them
+# Of slopes group after group, of copies level after level of `by`.   levels x effects
+effect_nodes <- function(spec, q) {
+  J <- length(spec$levels)
+  matrix(seq_len(J * q), J, q, byrow = spec$type %in% bars)
+}
+
+#' Coefficients of each level of a group: fixed effects, to which the level's effects are added, as lme4 has them; of
+#' classes those of each class after the other's
 #' @noRd
 group_coefficients <- function(fit, group) {
   specs <- terms_of_group(fit, group)
@@ -222,18 +228,23 @@ group_coefficients <- function(fit, group) {
   levels <- unique(unlist(lapply(unlist(specs, recursive = FALSE), `[[`, "levels")))
   parts <- lapply(which(lengths(specs) > 0L), function(k) {
     view <- predictors(fit)[[k]]
-    check_one_latent(view, "coef(group = )")
-    fixed <- coef.galvi(view)
-    effects <- lapply(specs[[k]], group_frame, fit = view, prefix = "")
+    fixed <- fixed_coefficients(view)$mean
+    effects <- lapply(specs[[k]], function(spec) {
+      S <- group_covariances(spec, reported_hyper(view$model, view$posterior$hyper))[[1L]]
+      list(mean = term_posterior(spec, view)$mean, node = effect_nodes(spec, ncol(S)), names = colnames(S),
+        at = match(spec$levels, levels))
+    })
     # an effect that is no fixed one has mean zero
-    names <- union(names(fixed), unlist(lapply(effects, names)))
-    sums <- matrix(fixed[names], length(levels), length(names), TRUE, list(levels, names))
-    sums[, !names %in% names(fixed)] <- 0
-    for (frame in effects) {
-      at <- match(row.names(frame), levels)
-      sums[at, names(frame)] <- sums[at, names(frame)] + as.matrix(frame)
-    }
-    `colnames<-`(sums, paste0(effect_prefix(view$parameter), names))
+    names <- union(rownames(fixed), unlist(lapply(effects, `[[`, "names")))
+    of_latents <- lapply(seq_len(ncol(fixed)), function(j) {
+      sums <- matrix(fixed[, j][names], length(levels), length(names), TRUE, list(levels, names))
+      sums[, !names %in% rownames(fixed)] <- 0
+      for (own in effects) sums[own$at, own$names] <- sums[own$at, own$names] + own$mean[own$node, j]
+      `colnames<-`(sums, paste0(
+        effect_prefix(view$parameter), if (ncol(fixed) > 1L) paste0(colnames(fixed)[j], ":"), names
+      ))
+    })
+    do.call(cbind, of_latents)
   })
   data.frame(do.call(cbind, parts), check.names = FALSE)
 }

@@ -252,6 +252,19 @@ test_that("coefficients of the levels of a group are those of lme4's coef()", {
   expect_error(coef(galvi(mpg ~ wt, mtcars), group = "g"), "has none", class = "galvi_error_argument")
 })
 
+test_that("coef(group = ) of classes adds the effects of each", {
+  set.seed(3)
+  d <- data.frame(x = rnorm(90), g = factor(rep(1:6, 15)))
+  d$k <- factor(sample(letters[1:3], 90, TRUE))
+  fit <- galvi(k ~ x + (1 + x | g), d, categorical(refcat = "a"),
+    prior = list(sd = fixed(c(0.8, 0.5)), cor = fixed(0.3)))
+  ours <- coef(fit, group = "g")
+  expect_named(ours, c("b:(Intercept)", "b:x", "c:(Intercept)", "c:x"))
+  effects <- ranef(fit)$g[paste0("mean.", names(ours))]
+  expect_equal(unname(as.matrix(ours)), unname(as.matrix(effects)) + rep(as.vector(t(coef(fit))), each = 6L),
+    tolerance = tol$identity)
+})
+
 test_that("VarCorr() and ranef() have lme4's shape", {
   fit <- learn_sleep(Reaction ~ Days + (1 + Days | Subject), list(cor = NULL))
   v <- VarCorr(fit)
