@@ -16,7 +16,10 @@ void MonotoneMixture::add(const Matrix& V, const Vector& shares) {
     Index known = 0;
     for (Index i = 0; i < n; ++i) {
       if (!std::isfinite(f.values[i])) continue;
-      if (known++ == 0) f.first = i;
+      if (known++ == 0)
+        f.first = i;
+      else  // where it hardly rises, rounding makes it fall
+        f.values[i] = std::max(f.values[i], f.values[f.last]);
       f.last = i;
       least_ = std::min(least_, f.values[i]);
       largest_ = std::max(largest_, f.values[i]);
