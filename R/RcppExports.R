@@ -265,6 +265,14 @@ log_sum_exp <- function(x) {
     .Call(`_galvi_log_sum_exp`, x)
 }
 
+#' Weighted means and variances of each row
+#' @param x Rows x S numbers. weight: S, of sum one.
+#' @return list(mean, variance); where a number is infinite so is the variance, and a missing one leaves both unknown.
+#' @noRd
+weighted_row_moments <- function(x, weight) {
+    .Call(`_galvi_weighted_row_moments`, x, weight)
+}
+
 #' Quantiles of a mixture of monotone functions (src/predictive/monotone_mixture.h)
 #' @noRd
 mixture_quantiles <- function(mixture, probabilities) {

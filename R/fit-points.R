@@ -259,7 +259,7 @@ point_covariance <- function(points, k) {
 # ---- functions of eta and the hyperparameters ----
 
 # Rows times points at a time.
-rows_by_points <- 2e6
+rows_by_points <- 1e5
 
 #' f() of some rows at a time, where it has a row for each: rows x columns
 #' @param f f(points, at): with the points of these rows.
@@ -275,9 +275,13 @@ by_point_rows <- function(points, f) {
 #' @param at Which rows of the marginals these are.
 #' @noRd
 points_state <- function(points, at) {
-  eta <- lapply(seq_along(points$W), function(k) as.vector(eta_at_points(points, k)))
-  mean <- do.call(cbind, eta)
-  variance <- 0 * mean
+  eta <- lapply(seq_along(points$W), function(k) {
+    eta <- eta_at_points(points, k)
+    dim(eta) <- c(length(eta), 1L)
+    eta
+  })
+  mean <- if (length(eta) == 1L) eta[[1L]] else do.call(cbind, eta)
+  variance <- matrix(0, nrow(mean), ncol(mean))
   for (k in seq_along(points$averaged)) for (part in points$averaged[[k]]) {
     variance[, k] <- variance[, k] + as.vector(part_variances(part, points$hyper))
   }

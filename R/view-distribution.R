@@ -175,12 +175,15 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
   )
 }
 
+# Rows times points whose distribution functions take no time worth saving.
+few_values <- 2e4
+
 #' The same where the posterior is points: given these everything is known but the response
 #' @noRd
 point_response <- function(fit, points, what, of, size, probability) {
   if (what %in% c("mean", "mean_variance", "variance") && never_finite(fit, what)) return(rep(Inf, nrow(points$offset)))
   # distribution functions take microseconds, and for more than a few rows some hundred points are enough
-  slow <- what %in% c("cdf", "upper") && nrow(points$offset) * length(points$weight) > rows_by_points / 100
+  slow <- what %in% c("cdf", "upper") && nrow(points$offset) * length(points$weight) > few_values
   if (slow) points <- matched_points(points)
   if (what %in% c("mean", "cdf", "upper")) return(average_states(points, of(what)))
   if (what == "quantile") {
@@ -188,15 +191,13 @@ point_response <- function(fit, points, what, of, size, probability) {
   }
   if (!what %in% c("mean_variance", "variance")) return(log_average_states(points, of(what)))
   trials <- if (what == "variance" && !is.null(size)) trials_of(fit, list(size = size)) else 1
-  # about a mean, so that no digits are lost
-  centre <- trials * of_means(points, of("mean"))
-  moments <- average_states(points, function(state) {
-    away <- rep_len(trials, length(centre))[state$rows] * of("mean")(state) - centre[state$rows]
-    cbind(away, away^2, if (what == "variance") of("variance")(state))
+  moments <- by_point_rows(points, function(own, at) {
+    state <- points_state(own, at)
+    means <- weighted_row_moments(rep_len(trials, nrow(points$offset))[at] * of("mean")(state), own$weight)
+    if (what == "mean_variance") return(means$variance)
+    means$variance + weighted_row_moments(of("variance")(state), own$weight)$mean
   })
-  moments <- matrix(moments, length(centre))
-  out <- variance_by_square(moments[, 2L], moments[, 1L])
-  if (what == "variance") out + moments[, 3L] else out
+  moments[, 1L]
 }
 
 #' Is a moment infinite wherever further linear predictors are uncertain? The points' own is finite.
@@ -212,33 +213,24 @@ uncertain_others <- function(count) {
   list(mean = matrix(0, 1L, 1L + count), variance = rbind(c(0, rep(1, count))), known = cbind(0, -Inf, Inf))
 }
 
-# f at the mean of the points' coefficients and hyperparameters.
-of_means <- function(points, f) average_points(at_mean(points), f)
-
-at_mean <- function(points) {
-  mean <- function(x) matrix(crossprod(x, points$weight), 1L)
-  points$coefficients <- lapply(points$coefficients, mean)
-  points$hyper <- mean(points$hyper)
-  points$weight <- 1
-  points
-}
-
 #' @param at Which rows; those of a state of points are `state$rows`, again and again.
 #' @noRd
 state_moment <- function(fit, state, what, at, size, y, probability, censoring, counts, known) {
-  one <- is.null(state$rows)
-  own <- if (one) at else seq_len(nrow(state$mean))
-  if (!one) at <- state$rows
-  if (!is.null(fit$parameter)) return(parameter_moment(fit$family$link, state$mean[own, ], state$variance[own, ], what))
+  if (is.null(state$rows)) {
+    state$mean <- state$mean[at, , drop = FALSE]
+    state$variance <- state$variance[at, , drop = FALSE]
+  } else {
+    at <- state$rows
+  }
+  if (!is.null(fit$parameter)) return(parameter_moment(fit$family$link, state$mean[, 1L], state$variance[, 1L], what))
   if (is.null(known)) check_nothing_known(fit, what)
-  n <- length(own)
   # as many as there are rows of eta, which may be those of several points
-  all <- rep_len(at, n)
+  all <- rep_len(at, nrow(state$mean))
   as_galvi_error(predict_response(
     fit$model$likelihood, state$hyper,
-    size = if (is.null(size)) rep(1, n) else rep_len(size, max(at))[all],
-    y = if (is.null(y)) numeric(n) else rep_len(y, max(at))[all],
-    mean = state$mean[own, , drop = FALSE], variance = state$variance[own, , drop = FALSE],
+    size = if (is.null(size)) 1 else rep_len(size, max(at))[all],
+    y = if (is.null(y)) 0 else rep_len(y, max(at))[all],
+    mean = state$mean, variance = state$variance,
     what = what, probability = if (is.null(probability)) 0.5 else rep_len(probability, max(at))[all],
     censoring = take_rows_of(censoring, all), counts = take_rows_of(counts, all), known = take_rows_of(known, all),
     threads = fit$control$threads

@@ -502,6 +502,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// weighted_row_moments
+Rcpp::List weighted_row_moments(Rcpp::NumericVector x, Rcpp::NumericVector weight);
+RcppExport SEXP _galvi_weighted_row_moments(SEXP xSEXP, SEXP weightSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    rcpp_result_gen = Rcpp::wrap(weighted_row_moments(x, weight));
+    return rcpp_result_gen;
+END_RCPP
+}
 // mixture_quantiles
 Rcpp::NumericVector mixture_quantiles(Rcpp::List mixture, Rcpp::NumericVector probabilities);
 RcppExport SEXP _galvi_mixture_quantiles(SEXP mixtureSEXP, SEXP probabilitiesSEXP) {
@@ -640,6 +651,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_galvi_mean_curvature", (DL_FUNC) &_galvi_mean_curvature, 4},
     {"_galvi_nodes_of_classes", (DL_FUNC) &_galvi_nodes_of_classes, 3},
     {"_galvi_log_sum_exp", (DL_FUNC) &_galvi_log_sum_exp, 1},
+    {"_galvi_weighted_row_moments", (DL_FUNC) &_galvi_weighted_row_moments, 2},
     {"_galvi_mixture_quantiles", (DL_FUNC) &_galvi_mixture_quantiles, 2},
     {"_galvi_mixture_below", (DL_FUNC) &_galvi_mixture_below, 2},
     {"_galvi_prior_variances", (DL_FUNC) &_galvi_prior_variances, 2},

@@ -109,6 +109,7 @@ class KnownRows {
     using namespace galvi;
     if (!possible_ || !(what == "mean" || what == "variance")) return false;
     std::vector<double> eta(K_);
+    const bool means = what == "mean";
     for (Index n = 0; n < count_; ++n) {
       const Datum row = datum(n);
       if (std::isnan(row.y) || std::isnan(row.size) || std::isnan(row.upper)) return false;
@@ -116,8 +117,7 @@ class KnownRows {
         eta[k] = mean(n, k);
         if (!(variance(n, k) == 0.0) || !std::isfinite(eta[k])) return false;
       }
-      out[n] = what == "mean" ? likelihood_.conditional_mean(row, eta.data())
-                              : likelihood_.conditional_variance(row, eta.data());
+      out[n] = means ? likelihood_.conditional_mean(row, eta.data()) : likelihood_.conditional_variance(row, eta.data());
     }
     return true;
   }
@@ -186,7 +186,8 @@ Rcpp::NumericVector predict_response(Rcpp::List likelihood, Rcpp::NumericVector 
   Rcpp::NumericVector out(N);
   auto at = [](const Rcpp::NumericVector& x, R_xlen_t n) {
     const R_xlen_t size = x.size();
-    return size == 0 ? 1.0 : x[n < size ? n : n % size];  // a division for each number would be most of the work
+    // a division for each number would be most of the work
+    return size == 0 ? 1.0 : x[n < size ? n : size == 1 ? 0 : n % size];
   };
   const galvi::Matrix range =
       censoring.isNull() ? galvi::Matrix(0, 3) : galvi::from_r(Rcpp::NumericMatrix(censoring.get()));
@@ -464,6 +465,26 @@ Rcpp::NumericVector log_sum_exp(Rcpp::NumericMatrix x) {
       out[first + n] = std::isfinite(top[n]) ? top[n] + std::log(sum[n]) : top[n];
   }
   return out;
+}
+
+//' Weighted means and variances of each row
+//' @param x Rows x S numbers. weight: S, of sum one.
+//' @return list(mean, variance); where a number is infinite so is the variance, and a missing one leaves both unknown.
+//' @noRd
+// [[Rcpp::export(rng = false)]]
+Rcpp::List weighted_row_moments(Rcpp::NumericVector x, Rcpp::NumericVector weight) {
+  const Eigen::Map<const galvi::Vector> w(weight.begin(), weight.size());
+  const R_xlen_t N = w.size() > 0 ? x.size() / w.size() : 0;
+  if (N * w.size() != x.size()) throw std::invalid_argument("x must be rows x S");
+  const Eigen::Map<const galvi::Matrix> X(x.begin(), N, w.size());
+  const galvi::Vector mean = X * w;
+  galvi::Vector variance = galvi::Vector::Zero(N);
+  for (R_xlen_t s = 0; s < w.size(); ++s) variance += w[s] * (X.col(s) - mean).cwiseAbs2();
+  for (R_xlen_t n = 0; n < N; ++n) {
+    if (std::isinf(mean[n])) variance[n] = R_PosInf;
+    if (std::isnan(mean[n])) variance[n] = NA_REAL;
+  }
+  return Rcpp::List::create(Rcpp::_["mean"] = galvi::to_r(mean), Rcpp::_["variance"] = galvi::to_r(variance));
 }
 
 //' Quantiles of a mixture of monotone functions (src/predictive/monotone_mixture.h)
