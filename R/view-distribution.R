@@ -157,17 +157,12 @@ response_moment <- function(fit, marginals, what, size = NULL, y = NULL, probabi
     function(state) state_moment(fit, state, what, at, size, y., probability., censoring, counts, marginals$known)
   }
   states <- marginal_states(fit, marginals)
-  if (inherits(states, "galvi_points")) return(point_response(fit, states, what, of, size, probability))
+  if (inherits(states, "galvi_points")) return(point_response(fit, states, what, of, probability))
   if (length(states) == 1L) return(of(what)(states[[1L]]))
   switch(what,
     mean = , cdf = , upper = average_states(states, of(what)),
     mean_variance = , variance = {
       parts <- lapply(states, function(state) list(mean = of("mean")(state), variance = of(what)(state)))
-      # the mean of counts of successes is that of one trial
-      if (what == "variance" && !is.null(size)) {
-        trials <- trials_of(fit, list(size = size))
-        parts <- lapply(parts, function(p) replace(p, "mean", list(trials * p$mean)))
-      }
       mixture_moments(parts, do.call(cbind, lapply(states, function(state) rep_len(state$weight, n))))$variance
     },
     quantile = mixture_response_quantile(fit, states, of, if (is.null(probability)) 0.5 else probability),
@@ -180,7 +175,7 @@ few_values <- 2e4
 
 #' The same where the posterior is points: given these everything is known but the response
 #' @noRd
-point_response <- function(fit, points, what, of, size, probability) {
+point_response <- function(fit, points, what, of, probability) {
   if (what %in% c("mean", "mean_variance", "variance") && never_finite(fit, what)) return(rep(Inf, nrow(points$offset)))
   # distribution functions take microseconds, and for more than a few rows some hundred points are enough
   slow <- what %in% c("cdf", "upper") && nrow(points$offset) * length(points$weight) > few_values
@@ -190,10 +185,9 @@ point_response <- function(fit, points, what, of, size, probability) {
     return(point_response_quantile(fit, points, of, if (is.null(probability)) 0.5 else probability))
   }
   if (!what %in% c("mean_variance", "variance")) return(log_average_states(points, of(what)))
-  trials <- if (what == "variance" && !is.null(size)) trials_of(fit, list(size = size)) else 1
   moments <- by_point_rows(points, function(own, at) {
     state <- points_state(own, at)
-    means <- weighted_row_moments(rep_len(trials, nrow(points$offset))[at] * of("mean")(state), own$weight)
+    means <- weighted_row_moments(of("mean")(state), own$weight)
     if (what == "mean_variance") return(means$variance)
     means$variance + weighted_row_moments(of("variance")(state), own$weight)$mean
   })

@@ -204,3 +204,24 @@ test_that("starts say whether they agree", {
   expect_match(starts_words(starts, FALSE), "do not agree.*-10, -12")
   expect_identical(starts_agree(NULL), NA)
 })
+
+test_that("Pearson residuals of counts of trials are in standard deviations of the counts", {
+  set.seed(7)
+  d <- data.frame(x = rnorm(60), g = factor(rep(1:6, 10)), n = 14)
+  d$k <- rbinom(60, d$n, plogis(d$x + rnorm(6, 0, 0.7)[d$g]))
+  fits <- list(
+    points = galvi(cbind(k, n - k) ~ x, d, beta_binomial()),
+    groups = galvi(cbind(k, n - k) ~ x + (1 | g), d, binomial()),
+    states = galvi(cbind(k, n - k) ~ gp(x) + (1 | g), d, binomial(), hyper = "integrate"),
+    factorised = galvi(cbind(k, n - k) ~ x + (1 | g), d, binomial(), control = galvi_control(uncertainty = "factorised")),
+    overdispersed = galvi(cbind(k, n - k) ~ x + (1 | g), d, beta_binomial())
+  )
+  expect_true(has_points(fits$points) && length(fits$states$states) > 1L)
+  for (fit in fits) {
+    spread <- apply(rstantools::posterior_predict(fit, ndraws = 4000L), 2L, stats::sd) / d$n
+    implied <- (d$k / d$n - fitted(fit)) / residuals(fit, "pearson")
+    expect_close(implied / spread, rep(1, 60L), 0.1)
+  }
+  expect_close(mean(residuals(galvi(cbind(k, n - k) ~ x, d, binomial()), "pearson")^2),
+    mean(residuals(glm(cbind(k, n - k) ~ x, binomial(), d), "pearson")^2), 0.1)
+})
