@@ -19,7 +19,7 @@ Matrix root_of(const Matrix& A) {
   return parts.eigenvectors() * parts.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
 }
 
-double reach(Index m) { return std::max(std::sqrt(3.0), 1.1 * std::sqrt(static_cast<double>(m))); }
+const double reach = std::sqrt(3.0);  // of Gauss and Hermite's rule of three points
 
 }  // namespace
 
@@ -42,8 +42,8 @@ Matrix gaussian_points(const Vector& mean, const Matrix& covariance) {
 Matrix star_design(Index m) {
   Matrix out = Matrix::Zero(2 * m + 1, m);
   for (Index k = 0; k < m; ++k) {
-    out(1 + k, k) = reach(m);
-    out(1 + m + k, k) = -reach(m);
+    out(1 + k, k) = reach;
+    out(1 + m + k, k) = -reach;
   }
   return out;
 }
@@ -52,28 +52,38 @@ std::optional<CoefficientGaussian> star_gaussian(const HyperPosterior& posterior
                                                  const std::vector<StarState>& states) {
   constexpr double most_gain = 5, most_loss = 3;  // nats from the Gaussian approximation
   const Index m = posterior.size(), L = states[0].coefficients.mean.size();
-  const double square = reach(m) * reach(m), dimensions = static_cast<double>(m);
-  std::vector<Vector> at;
-  Vector weight(states.size());
-  for (std::size_t s = 0; s < states.size(); ++s) {
-    const double gain = states[s].log_density - states[0].log_density + 0.5 * states[s].z.squaredNorm();
-    if (gain < -most_loss) return std::nullopt;
-    const double rule = states[s].z.isZero(0) ? 1 - dimensions / square : 0.5 / square;
-    weight[s] = rule * std::exp(std::min(gain, most_gain));
+  const auto place = [&](const StarState& state) {
     Vector both(L + m);
-    both.head(L) = states[s].coefficients.mean;
-    const Vector x = posterior.place(states[s].z);
+    both.head(L) = state.coefficients.mean;
+    const Vector x = posterior.place(state.z);
     for (Index k = 0; k < m; ++k) both[L + k] = x[posterior.free[k]];
-    at.push_back(std::move(both));
+    return both;
+  };
+  const Vector centre = place(states[0]);
+  CoefficientGaussian out{centre, Matrix::Zero(L + m, L + m)};
+  Matrix given = states[0].coefficients.covariance;
+  for (Index axis = 0; axis < m; ++axis) {
+    double sum = 1 - 1 / (reach * reach);
+    Vector first = Vector::Zero(L + m);
+    Matrix second = Matrix::Zero(L + m, L + m), more = Matrix::Zero(L, L);
+    for (const StarState& state : states) {
+      if (state.z[axis] == 0) continue;
+      const double gain = state.log_density - states[0].log_density + 0.5 * state.z.squaredNorm();
+      if (gain < -most_loss) return std::nullopt;
+      const double weight = 0.5 / (reach * reach) * std::exp(std::min(gain, most_gain));
+      const Vector away = place(state) - centre;
+      sum += weight;
+      first += weight * away;
+      second += weight * away * away.transpose();
+      more += weight * (state.coefficients.covariance - states[0].coefficients.covariance);
+    }
+    first /= sum;
+    out.mean += first;
+    out.covariance += second / sum - first * first.transpose();
+    given += more / sum;
   }
-  weight /= weight.sum();
-  CoefficientGaussian out{Vector::Zero(L + m), Matrix::Zero(L + m, L + m)};
-  for (std::size_t s = 0; s < states.size(); ++s) out.mean += weight[s] * at[s];
-  for (std::size_t s = 0; s < states.size(); ++s) {
-    const Vector away = at[s] - out.mean;
-    out.covariance += weight[s] * away * away.transpose();
-    out.covariance.topLeftCorner(L, L) += weight[s] * states[s].coefficients.covariance;
-  }
+  if (Eigen::LLT<Matrix>(given).info() != Eigen::Success) return std::nullopt;
+  out.covariance.topLeftCorner(L, L) += given;
   return out;
 }
 
