@@ -11,6 +11,12 @@ used_rows <- function(fit) {
   if (is.null(known)) fit$nobs else length(known$weights)
 }
 
+# Of Cox's model; NULL for others.
+count_events <- function(fit) {
+  known <- fit$design$intervals
+  if (!is.null(known)) sum(known$times$event[known$weights > 0])
+}
+
 #' Is it fitted to other rows than those of the user's data: to entries of a wide response, or to pieces of rows?
 #' @noRd
 in_long_form <- function(fit) !is.null(fit$design$wide) || !is.null(pieces_of(fit$design))

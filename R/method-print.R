@@ -121,12 +121,6 @@ print_warnings <- function(fit, note = if (length(coef.galvi(fit))) narrow_note(
   print_penalty(fit$penalty)
 }
 
-# Of Cox's model; NULL for others.
-count_events <- function(fit) {
-  known <- fit$design$intervals
-  if (!is.null(known)) sum(known$times$event[known$weights > 0])
-}
-
 # How many rows were left out for missing values.
 left_out <- function(x) if (is.null(x$omitted)) length(x$na.action) else x$omitted
 

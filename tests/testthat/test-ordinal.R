@@ -423,3 +423,18 @@ test_that("probabilities of classes without covariates are as uncertain as propo
     }
   }
 })
+
+test_that("thresholds keep their sds beside a variance that is known badly", {
+  skip_if_not_installed("ordinal")
+  set.seed(3)
+  d <- data.frame(g = gl(20, 15), x = rnorm(300), k = gl(10, 1, 300))
+  z <- d$x + rnorm(20)[d$g] + rlogis(300)
+  d$o <- cut(z, c(-Inf, -2.5, -1.2, -0.4, 0.4, 1.2, 2.5, Inf), labels = 1:7, ordered_result = TRUE)
+  ours <- galvi(o ~ x + (1 | g) + (1 | k), d, cumulative())
+  expect_identical(ours$convergence$uncertainty$method, "response")
+  reference <- suppressWarnings(ordinal::clmm(o ~ x + (1 | g) + (1 | k), d))
+  at <- ours$hyper[ours$hyper$term == "cumulative", ]
+  # the Wald standard errors leave out that variances are estimated
+  ratio <- (at$upr - at$lwr) / (2 * qnorm(0.975)) / sqrt(diag(vcov(reference)))[1:6]
+  expect_true(all(ratio > 1 & ratio < 1.2))
+})
