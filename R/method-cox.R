@@ -255,7 +255,7 @@ times_hash <- function(times) {
 }
 
 #' @rawNamespace S3method(loo::kfold,galvi_cox)
-kfold.galvi_cox <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
+kfold.galvi_cox <- function(x, K = NULL, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
                             save_fits = FALSE, ...) {
   check_hazards_known(x, "kfold()")
   check_refittable(counts_view(x))

@@ -88,7 +88,7 @@ loo.galvi_stages <- function(x, group = NULL, joint = FALSE, ...) {
 }
 
 #' @rawNamespace S3method(loo::kfold,galvi_stages)
-kfold.galvi_stages <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
+kfold.galvi_stages <- function(x, K = NULL, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
                                save_fits = FALSE, ...) {
   if (check_joint(joint, group) != "obs") {
     stop_galvi("argument", "kfold() with cs() predicts each row by itself: leave `joint` out.")
