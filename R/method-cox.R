@@ -213,6 +213,7 @@ check_hazards_known <- function(fit, what) {
 
 #' @rawNamespace S3method(loo::loo,galvi_cox)
 loo.galvi_cox <- function(x, group = NULL, joint = FALSE, ...) {
+  refuse_several_fits(list(group, joint, ...), "loo")
   check_hazards_known(x, "loo()")
   joint <- check_flag(joint, "joint")
   known <- x$design$intervals

@@ -58,6 +58,7 @@ model.frame.galvi_stages <- function(formula, ...) model.frame.galvi(stages_view
 
 #' @rawNamespace S3method(loo::loo,galvi_stages)
 loo.galvi_stages <- function(x, group = NULL, joint = FALSE, ...) {
+  refuse_several_fits(list(group, joint, ...), "loo")
   joint <- check_flag(joint, "joint")
   if (is.null(group) && joint) {
     stop_galvi("argument", "`joint = TRUE` is for rows that are left out together: give `group`.")
