@@ -94,12 +94,16 @@ carry_thresholds <- function(x) {
   list(thresholds = if (!is.null(known) && known$held) fixed(known$value))
 }
 
-# Thresholds of brms' ordinal families: equidistant and other constrained ones have no counterpart.
-carry_flexible <- function(x) {
-  if (is.null(x$threshold) || identical(x$threshold, "flexible")) return(list())
+# Thresholds of brms' ordinal families.
+carry_flexible <- function(x) list(thresholds = free_thresholds(x$threshold, x$family[1L]))
+
+# `threshold` of brms and ordinal, which R takes for our `thresholds`: a word, by default "flexible". Equidistant and other
+# constrained ones have no counterpart.
+free_thresholds <- function(thresholds, family) {
+  if (!is.character(thresholds)) return(thresholds)
+  if (identical(thresholds, "flexible")) return(NULL)
   stop_galvi("family", sprintf(
-    "%s() with threshold = \"%s\" is not available: use %s(), whose thresholds are free.", x$family[1L], x$threshold,
-    x$family[1L]
+    "%s() with threshold = \"%s\" is not available: use %s(), whose thresholds are free.", family, thresholds[1L], family
   ))
 }
 

@@ -288,6 +288,10 @@ galvi_family <- function(family, ..., link = NULL) {
 # A family of ours by name, from its constructor.
 own_family <- function(name, ..., link = NULL) set_parameters(family_by_name(name, link, "family"), list(...))
 
+ordered_family <- function(name, link, thresholds) {
+  own_family(name, thresholds = free_thresholds(thresholds, name), link = link)
+}
+
 # dpars: the parameters that may have a linear predictor.
 new_family <- function(family, link, parameters = list(), options = list(), dpars = "mu", class = character()) {
   structure(

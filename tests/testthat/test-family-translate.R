@@ -65,6 +65,14 @@ test_that("families of brms without a counterpart are refused with what to use",
   foreign_refused(brms_family("exgaussian", "log"), "identity")
 })
 
+test_that("`threshold` of brms and ordinal is understood by our families", {
+  for (ours in list(cumulative, sratio, cratio, acat)) {
+    expect_identical(ours(threshold = "flexible"), ours())
+    expect_error(ours(threshold = "equidistant"), "\"equidistant\" is not available.*whose thresholds are free",
+      class = "galvi_error_family")
+  }
+})
+
 test_that("parameters that brms::bf() fixes are those of families that exist", {
   d <- data.frame(x = 1:20, y = rnorm(20))
   fixes <- function(...) structure(list(formula = y ~ x, pfix = list(...)), class = c("brmsformula", "bform"))
