@@ -215,6 +215,7 @@ refused_families <- c(
   "^shifted_lognormal$|^wiener$" = "galvi does not have its likelihood; use lognormal()",
   "^zero_inflated_beta|^zi_beta" =
     "use zero_one_inflated_beta(), or ordbeta(), which has one linear predictor for zeros and the mean",
+  "^mixture$" = "a response has one family; custom_family() takes the log density of a mixture",
   "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\"), lognormal() or loglogistic() for y > 0",
   "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
   "^ziplss$" = paste(

@@ -53,6 +53,7 @@ test_that("families of brms without a counterpart are refused with what to use",
   foreign_refused(brms_family("acat", "probit"), "acat\\(\"logit\"\\)")
   foreign_refused(brms_family("sratio", "logit", threshold = "equidistant"), "use sratio\\(\\)")
   foreign_refused(brms_family("cumulative", "logit", threshold = "equidistant"), "equidistant")
+  foreign_refused(brms_family("mixture", "identity"), "custom_family\\(\\)")
   foreign_refused(brms_family("gamma", "inverse"), "Gamma\\(\"log\"\\)")
   foreign_refused(brms_family("zero_inflated_beta", "logit"), "zero_one_inflated_beta\\(\\).*ordbeta\\(\\)")
   foreign_refused(brms_family("hurdle_cumulative", "logit"), "hurdle\\(\\)")
