@@ -713,5 +713,7 @@ test_that("times without a family are said to be normal", {
   expect_match(said(survival::Surv(time, status) ~ x), "weibull(), the default of survreg()", fixed = TRUE)
   expect_null(said(survival::Surv(time, status) ~ x, family = gaussian()))
   expect_null(said(survival::Surv(place, status) ~ x))
+  # as in brms
+  expect_null(said(time | cens(1 - status) ~ x))
   expect_null(said(time ~ x))
 })
