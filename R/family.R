@@ -481,6 +481,10 @@ refuse_link <- function(name, link, links) {
 #' | `hurdle` | `hu`, the probability of a zero | logit |
 #' | `zero_inflated`, `hurdle` | also the parameter of `negbinomial`, `nbinom1`, `Gamma` and `lognormal` | log |
 #'
+#' In formulas and as `dpar` the name of the number is understood, too, where it has the same scale: `size ~ z` is
+#' `shape ~ z` of `negbinomial`, `precision ~ z` is `phi ~ z` of `beta_family`, and so `df`, `scale` of `student` and
+#' `dispersion` of `tweedie`. Coefficients and priors have the names of the table.
+#'
 #' Without a formula a parameter is one estimated number; `zi`, `hu`, `zoi` and `coi` then have an intercept, as has `sigma` if
 #' only `nu` of `student`, `beta` of `exgaussian` or `alpha` of `skew_normal` has a formula. `gaussian`, `lognormal`, `loglogistic` and `weibull(form = "ph")` also take censored
 #' responses with two linear predictors.
