@@ -97,13 +97,14 @@ carry_thresholds <- function(x) {
 # Thresholds of brms' ordinal families.
 carry_flexible <- function(x) list(thresholds = free_thresholds(x$threshold, x$family[1L]))
 
-# `threshold` of brms and ordinal, which R takes for our `thresholds`: a word, by default "flexible". Equidistant and other
-# constrained ones have no counterpart.
+# `threshold` of brms and ordinal, which R takes for our `thresholds`: a word, by default "flexible". Equidistant and
+# other constrained ones have no counterpart.
 free_thresholds <- function(thresholds, family) {
   if (!is.character(thresholds)) return(thresholds)
   if (identical(thresholds, "flexible")) return(NULL)
   stop_galvi("family", sprintf(
-    "%s() with threshold = \"%s\" is not available: use %s(), whose thresholds are free.", family, thresholds[1L], family
+    "%s() with threshold = \"%s\" is not available: use %s(), whose thresholds are free.", family, thresholds[1L],
+    family
   ))
 }
 

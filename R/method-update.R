@@ -276,8 +276,8 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   eval(call, with_local_objects(object, setdiff(c("formula", "data"), names(extras)), parent.frame()))
 }
 
-#' Where the arguments of a fit's call are found: as a last resort where its formula was made, as in lme4, for a fit that
-#' was made inside a function
+#' Where the arguments of a fit's call are found: as a last resort where its formula was made, as in lme4, for a fit
+#' that was made inside a function
 #' @noRd
 with_local_objects <- function(fit, arguments, frame) {
   env <- environment(fit$formula)
