@@ -100,11 +100,10 @@ carry_flexible <- function(x) list(thresholds = free_thresholds(x$threshold, x$f
 # `threshold` of brms and ordinal, which R takes for our `thresholds`: a word, by default "flexible". Equidistant and
 # other constrained ones have no counterpart.
 free_thresholds <- function(thresholds, family) {
-  if (!is.character(thresholds)) return(thresholds)
   if (identical(thresholds, "flexible")) return(NULL)
+  if (!isTRUE(thresholds %in% c("equidistant", "sum_to_zero", "symmetric", "symmetric2"))) return(thresholds)
   stop_galvi("family", sprintf(
-    "%s() with threshold = \"%s\" is not available: use %s(), whose thresholds are free.", family, thresholds[1L],
-    family
+    "%s() with threshold = \"%s\" is not available: use %s(), whose thresholds are free.", family, thresholds, family
   ))
 }
 
