@@ -61,7 +61,8 @@
 #' * `"response"`: the hazard ratio, the posterior mean of exp(link);
 #' * `"link"`: its logarithm. The reference is a row of the same stratum with covariates at their means over the data.
 #'   The parts of `tve()` that change in time are not included;
-#' * `"terms"`: the link by term;
+#' * `"terms"`: the link by term. Columns have mean zero over the rows of the data, smooths over the intervals in which
+#'   rows are at risk, so that long times count more;
 #' * `"survival"`, `"cumhaz"`, `"hazard"`: P(T > t), cumulative hazard and hazard at `times`, one column for each;
 #' * `"rmst"`: the restricted mean survival time, the area below the survival curve up to each of `times`;
 #' * `"expected"`: the expected number of events of each row, its cumulative hazard over its own follow-up, for which

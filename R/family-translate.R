@@ -94,12 +94,16 @@ carry_thresholds <- function(x) {
   list(thresholds = if (!is.null(known) && known$held) fixed(known$value))
 }
 
-# Thresholds of brms' ordinal families: equidistant and other constrained ones have no counterpart.
-carry_flexible <- function(x) {
-  if (is.null(x$threshold) || identical(x$threshold, "flexible")) return(list())
+# Thresholds of brms' ordinal families.
+carry_flexible <- function(x) list(thresholds = free_thresholds(x$threshold, x$family[1L]))
+
+# `threshold` of brms and ordinal, which R takes for our `thresholds`: a word, by default "flexible". Equidistant and
+# other constrained ones have no counterpart.
+free_thresholds <- function(thresholds, family) {
+  if (identical(thresholds, "flexible")) return(NULL)
+  if (!isTRUE(thresholds %in% c("equidistant", "sum_to_zero", "symmetric", "symmetric2"))) return(thresholds)
   stop_galvi("family", sprintf(
-    "%s() with threshold = \"%s\" is not available: use %s(), whose thresholds are free.", x$family[1L], x$threshold,
-    x$family[1L]
+    "%s() with threshold = \"%s\" is not available: use %s(), whose thresholds are free.", family, thresholds, family
   ))
 }
 
@@ -211,6 +215,7 @@ refused_families <- c(
   "^shifted_lognormal$|^wiener$" = "galvi does not have its likelihood; use lognormal()",
   "^zero_inflated_beta|^zi_beta" =
     "use zero_one_inflated_beta(), or ordbeta(), which has one linear predictor for zeros and the mean",
+  "^mixture$" = "a response has one family; custom_family() takes the log density of a mixture",
   "^frechet" = "galvi does not have its likelihood; use Gamma(\"log\"), lognormal() or loglogistic() for y > 0",
   "^asym_laplace" = "galvi does not learn the quantile; use asymmetric_laplace(quantile = 0.5)",
   "^ziplss$" = paste(

@@ -558,21 +558,19 @@ stochastic_volatility <- function() own_family("stochastic_volatility")
 
 #' @rdname galvi_family
 #' @export
-cumulative <- function(link = "logit", thresholds = NULL) {
-  own_family("cumulative", thresholds = thresholds, link = link)
-}
+cumulative <- function(link = "logit", thresholds = NULL) ordered_family("cumulative", link, thresholds)
 
 #' @rdname galvi_family
 #' @export
-sratio <- function(link = "logit", thresholds = NULL) own_family("sratio", thresholds = thresholds, link = link)
+sratio <- function(link = "logit", thresholds = NULL) ordered_family("sratio", link, thresholds)
 
 #' @rdname galvi_family
 #' @export
-cratio <- function(link = "logit", thresholds = NULL) own_family("cratio", thresholds = thresholds, link = link)
+cratio <- function(link = "logit", thresholds = NULL) ordered_family("cratio", link, thresholds)
 
 #' @rdname galvi_family
 #' @export
-acat <- function(link = "logit", thresholds = NULL) own_family("acat", thresholds = thresholds, link = link)
+acat <- function(link = "logit", thresholds = NULL) ordered_family("acat", link, thresholds)
 
 #' @rdname galvi_family
 #' @export

@@ -288,6 +288,10 @@ galvi_family <- function(family, ..., link = NULL) {
 # A family of ours by name, from its constructor.
 own_family <- function(name, ..., link = NULL) set_parameters(family_by_name(name, link, "family"), list(...))
 
+ordered_family <- function(name, link, thresholds) {
+  own_family(name, thresholds = free_thresholds(thresholds, name), link = link)
+}
+
 # dpars: the parameters that may have a linear predictor.
 new_family <- function(family, link, parameters = list(), options = list(), dpars = "mu", class = character()) {
   structure(
@@ -476,6 +480,10 @@ refuse_link <- function(name, link, links) {
 #' | `zero_inflated` | `zi`, the probability of an excess zero | logit |
 #' | `hurdle` | `hu`, the probability of a zero | logit |
 #' | `zero_inflated`, `hurdle` | also the parameter of `negbinomial`, `nbinom1`, `Gamma` and `lognormal` | log |
+#'
+#' In formulas and as `dpar` the name of the number is understood, too, where it has the same scale: `size ~ z` is
+#' `shape ~ z` of `negbinomial`, `precision ~ z` is `phi ~ z` of `beta_family`, and so `df`, `scale` of `student` and
+#' `dispersion` of `tweedie`. Coefficients and priors have the names of the table.
 #'
 #' Without a formula a parameter is one estimated number; `zi`, `hu`, `zoi` and `coi` then have an intercept, as has `sigma` if
 #' only `nu` of `student`, `beta` of `exgaussian` or `alpha` of `skew_normal` has a formula. `gaussian`, `lognormal`, `loglogistic` and `weibull(form = "ph")` also take censored

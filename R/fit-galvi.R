@@ -483,10 +483,12 @@ family_argument <- function(formula, frame) {
   ))
 }
 
-# Times without a family, for which survreg() and others have another one.
+# Times without a family, for which survreg() and others have another one. For y | cens(c) brms has this one, too, and y
+# need not be a time.
 say_times_are_normal <- function(design) {
   response <- stats::model.response(design$data)
   if (design$family$family != "gaussian" || !inherits(response, "Surv")) return(invisible())
+  if (!is.null(attr(design$parts$formula, "said")$words$cens)) return(invisible())
   times <- unclass(response)[, colnames(response) != "status"]
   if (any(times < 0, na.rm = TRUE)) return(invisible())
   inform_galvi("family", sprintf(paste(

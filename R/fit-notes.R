@@ -522,13 +522,14 @@ contained_noise <- function(spec, fit, group) {
   }
   if (several) {
     return(paste0(rows, paste(
-      ", so the data do not tell their variances from that of the noise: only sums of the two are known. Use fewer",
-      "effects, or no noise (see ?`random-slopes`, Repeated measures without residual noise)."
+      ", so the data do not tell their variances from that of the noise: only sums of the two are known. The interval",
+      "of each says little, and may leave its estimate out. Use fewer effects, or no noise (see ?`random-slopes`,",
+      "Repeated measures without residual noise)."
     )))
   }
   sprintf(paste(
     "%s, so the data do not tell the standard deviation of its effects from that of the noise: only the sum of the two",
-    "variances is known. Leave %s out."
+    "variances is known. The interval of each says little, and may leave its estimate out. Leave %s out."
   ), rows, written_term(spec))
 }
 

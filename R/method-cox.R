@@ -213,6 +213,7 @@ check_hazards_known <- function(fit, what) {
 
 #' @rawNamespace S3method(loo::loo,galvi_cox)
 loo.galvi_cox <- function(x, group = NULL, joint = FALSE, ...) {
+  refuse_several_fits(list(group, joint, ...), "loo")
   check_hazards_known(x, "loo()")
   joint <- check_flag(joint, "joint")
   known <- x$design$intervals
@@ -255,7 +256,7 @@ times_hash <- function(times) {
 }
 
 #' @rawNamespace S3method(loo::kfold,galvi_cox)
-kfold.galvi_cox <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
+kfold.galvi_cox <- function(x, K = NULL, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
                             save_fits = FALSE, ...) {
   check_hazards_known(x, "kfold()")
   check_refittable(counts_view(x))

@@ -24,8 +24,8 @@
 #' the sites of `x`, which is nearly exact, or as the average over weighted points where a refit has these.
 #'
 #' @param x A fit of [galvi()]; for the function `kfold()`, any object for which package loo has a method.
-#' @param K Number of folds, at least 2 and at most the number of rows (of groups, with `folds = "grouped"`); 10 by
-#'   default.
+#' @param K Number of folds, at least 2 and at most the number of rows (of groups, with `folds = "grouped"`). NULL, the
+#'   default, is 10, or that number where it is less than 10.
 #' @param folds How rows are divided.
 #'   * NULL, the default: at random into K folds of equal size or, if `group` is given, one fold for each group.
 #'   * `"stratified"`: at random, with the rows of each group spread evenly over the folds. Without `group`, the groups
@@ -75,7 +75,7 @@
 #' kfold(fit, K = 3, folds = "grouped", group = "Subject", hyper = "fixed")
 #' @method kfold galvi
 #' @rawNamespace S3method(loo::kfold,galvi)
-kfold.galvi <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
+kfold.galvi <- function(x, K = NULL, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
                         save_fits = FALSE, seed = NULL, ...) {
   check_refittable(x)
   hyper <- first_choice(hyper, c("refit", "fixed"), "hyper")
@@ -175,7 +175,7 @@ fold_numbers <- function(x, K, folds, groups) {
   if (type == "loo") return(list(fold = seq_len(n), names = observation_names(x), type = type))
   if (type == "group") return(list(fold = group_numbers(groups), names = names(groups), type = type))
   most <- if (type == "grouped") length(groups) else n
-  K <- check_whole(K, "K", 2)
+  K <- if (is.null(K)) min(10, most) else check_whole(K, "K", 2)
   if (K > most) {
     stop_galvi("argument", sprintf(
       "`K` must be at most %s, the number of %s, not %s.", row_number(most),

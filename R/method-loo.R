@@ -106,6 +106,7 @@
 #' @method loo galvi
 #' @rawNamespace S3method(loo::loo,galvi)
 loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
+  refuse_several_fits(list(group, joint, ...), "loo")
   if (inherits(x, "galvi_cox")) return(loo.galvi_cox(x, group, joint))
   if (inherits(x, "galvi_stages")) return(loo.galvi_stages(x, group, joint))
   check_has_rows(x, "leave-one-out prediction needs them all; give a data frame to galvi()")
@@ -148,6 +149,14 @@ loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
     yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known, x$model$counts),
     class = c("galvi_loo", "loo")
   )
+}
+
+# loo(fit1, fit2) of brms
+refuse_several_fits <- function(others, word) {
+  if (!any(vapply(others, inherits, NA, "galvi"))) return(invisible())
+  stop_galvi("argument", sprintf(
+    "%1$s() takes one fit. To compare fits write loo::loo_compare(%1$s(fit1), %1$s(fit2)).", word
+  ))
 }
 
 # Rows without which fewer of the points count are predicted by the posterior without their sites.
@@ -378,6 +387,7 @@ plot.galvi_loo <- function(x, label_points = FALSE, main = NULL, xlab = NULL, yl
 #' @method waic galvi
 #' @rawNamespace S3method(loo::waic,galvi)
 waic.galvi <- function(x, ...) {
+  refuse_several_fits(list(...), "waic")
   check_one_set(x, "waic()")
   check_has_rows(x, "the WAIC needs them all")
   if (!is.null(pure_noise(x))) {

@@ -111,7 +111,8 @@
 #'   [na.omit()] drops them, [na.fail()] stops.
 #' @param into For `newdata` from a [row_source()]: a function that is called with the predictions of each chunk, which
 #'   are then not returned. NULL, the default, returns all of them.
-#' @param ... Must be empty, except for these arguments of brms.
+#' @param ... Must be empty, except for these arguments of brms and `newdata.guaranteed` of mgcv, which is passed over:
+#'   `newdata` needs no columns of terms that are left out.
 #' @return Predictions in the order of the rows, with their row names:
 #' * a vector; a matrix with a column per class, latent value, term, quantile or time where the type has several; for
 #'   `"terms"` with several latent values an array, rows x terms x latent values;

@@ -58,6 +58,7 @@ model.frame.galvi_stages <- function(formula, ...) model.frame.galvi(stages_view
 
 #' @rawNamespace S3method(loo::loo,galvi_stages)
 loo.galvi_stages <- function(x, group = NULL, joint = FALSE, ...) {
+  refuse_several_fits(list(group, joint, ...), "loo")
   joint <- check_flag(joint, "joint")
   if (is.null(group) && joint) {
     stop_galvi("argument", "`joint = TRUE` is for rows that are left out together: give `group`.")
@@ -88,7 +89,7 @@ loo.galvi_stages <- function(x, group = NULL, joint = FALSE, ...) {
 }
 
 #' @rawNamespace S3method(loo::kfold,galvi_stages)
-kfold.galvi_stages <- function(x, K = 10, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
+kfold.galvi_stages <- function(x, K = NULL, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
                                save_fits = FALSE, ...) {
   if (check_joint(joint, group) != "obs") {
     stop_galvi("argument", "kfold() with cs() predicts each row by itself: leave `joint` out.")

@@ -40,7 +40,8 @@
 #'     `sigma()`, are in `fit$hyper`; 0 for `y | se(s)`, and where the variance of the noise is `fixed(0)`, unless a term
 #'     is the covariance of the observations, a little of which is then taken as noise (see [random-slopes]); NA if sigma
 #'     has a linear predictor, for which see `predict(dpar = "sigma")`.}
-#'   \item{`update()`}{a fit.}
+#'   \item{`update()`}{a fit. Data and formula that are not found where `update()` is called are looked up where the
+#'     formula of the fit was made.}
 #' }
 #' @section Errors:
 #' `galvi_error_data` if the fit does not contain its rows, because they were read from a [row_source()];
@@ -272,5 +273,19 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   # the function, not its name: the package need not be attached
   call[[1L]] <- galvi
   if (isTRUE(object$stopped) && !"start" %in% names(extras)) call$start <- continued(object, call$start)
-  eval(call, parent.frame())
+  eval(call, with_local_objects(object, setdiff(c("formula", "data"), names(extras)), parent.frame()))
+}
+
+#' Where the arguments of a fit's call are found: as a last resort where its formula was made, as in lme4, for a fit
+#' that was made inside a function
+#' @noRd
+with_local_objects <- function(fit, arguments, frame) {
+  env <- environment(fit$formula)
+  lacks <- function(name) {
+    found <- get0(name, frame)
+    is.null(found) || is.function(found)
+  }
+  names <- unlist(lapply(as.list(fit$call)[arguments], all.vars))
+  known <- Filter(function(name) exists(name, env), Filter(lacks, names))
+  if (length(known)) list2env(mget(known, env, inherits = TRUE), parent = frame) else frame
 }

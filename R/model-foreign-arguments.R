@@ -246,6 +246,8 @@ variance_structures <- c(
 
 # A group, or us(1 + x):g of MCMCglmm, with an intercept only where it is written. NULL: we have no such term.
 effects_of_group <- function(expr) {
+  # ~ (1 | g) of gamm4 has terms as they are written here
+  if (head_name(expr) == "(" && head_name(expr[[2L]]) %in% bars) return(expr)
   factors <- factors_of(expr)
   structure <- any_head(factors[[1L]])
   if (!structure %in% names(variance_structures)) return(bar_call(1, expr))

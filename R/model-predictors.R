@@ -82,8 +82,11 @@ is_formulas <- function(x) inherits(x, c("formula", "brmsformula", "mvbrmsformul
 #' @noRd
 parameter_formulas <- function(formulas, family) {
   type <- family_type(family)
-  given <- formulas[-1L]
-  for (f in given) check_left_side(f, family)
+  given <- lapply(formulas[-1L], function(f) {
+    if (length(f) == 3L && is.symbol(f[[2L]])) f[[2L]] <- as.name(predicted_name(type, as.character(f[[2L]])))
+    check_left_side(f, family)
+    f
+  })
   names(given) <- vapply(given, function(f) as.character(f[[2L]]), "")
   if (anyDuplicated(names(given))) {
     stop_galvi("formula", sprintf(
@@ -106,6 +109,13 @@ parameter_formulas <- function(formulas, family) {
     if (name %in% names(given)) return(given[[name]])
     stats::as.formula(call("~", as.name(name), 1), env = environment(formulas[[1L]]))
   })
+}
+
+# A parameter as it is called where it has a linear predictor, by the name of the number in its place: `shape` for the
+# `size` of negbinomial(). A number on another scale, as a variance, is no such name.
+predicted_name <- function(type, name) {
+  same <- vapply(type$dpars, function(p) name %in% p$replaces && identical(p$replaced, identity), NA)
+  if (name %in% names(type$dpars) || !any(same)) name else names(type$dpars)[same]
 }
 
 # The smallest set of parameters, in their order, that includes these and with which the core has a likelihood.
@@ -190,7 +200,10 @@ tmb_components <- list(cond = "mu", zi = c("zi", "hu"), disp = c("sigma", "shape
 check_dpar <- function(fit, dpar) {
   if (is.null(dpar)) return(NULL)
   names <- predictor_names(fit)
-  if (length(names) > 1L) return(match(check_choice(dpar, names, "dpar"), names))
+  if (length(names) > 1L) {
+    if (is.character(dpar) && length(dpar) == 1L) dpar <- predicted_name(family_type(fit$family), dpar)
+    return(match(check_choice(dpar, names, "dpar"), names))
+  }
   if (identical(dpar, "mu")) return(1L)
   stop_galvi("argument", sprintf(
     "`dpar` must be a parameter with a linear predictor, not %s: this fit has only that of the response.",

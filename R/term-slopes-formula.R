@@ -8,6 +8,10 @@ bars <- c("|", "||")
 random_terms <- function(bar) {
   effects <- bar[[2L]]
   alone <- is_intercept(effects)
+  if (any(all.names(bar[[3L]]) %in% bars)) {
+    stop_galvi("formula", sprintf("`(%s)`: right of the bar must be a grouping factor, as in (1 | g), not another bar.",
+      deparse_one(bar)))
+  }
   lapply(nested_groups(bar[[3L]]), function(group) {
     own <- if (alone) iid_call(group)
     if (is.null(own)) as.call(list(bar[[1L]], effects, group)) else own

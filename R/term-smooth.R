@@ -22,9 +22,10 @@
 #' **The model.** The function is a sum of basis functions with coefficients b, which have the prior density
 #' `exp(-b' P b / 2)` with `P = S_1 / variance_1 + ... + S_K / variance_K`, and the penalties S_k as mgcv scales them
 #' ([mgcv::smoothCon()] with `scale.penalty = TRUE`). Functions that no penalty sees, such as straight lines, have
-#' coefficients with the prior of slopes. Smooths are constrained as in `gam()`: they sum to zero over the rows, and
-#' those that are part of others lose the columns that they share ([mgcv::gam.side()]). Those with the same `id` do so too,
-#' each over its own values, so that the intercept is the average level; in `gam()` it is not.
+#' coefficients with the prior of slopes. Smooths are constrained as in `gam()`: they sum to zero over the rows (of
+#' [cox()] over the intervals in which rows are at risk), and those that are part of others lose the columns that they
+#' share ([mgcv::gam.side()]). Those with the same `id` do so too, each over its own values, so that the intercept is
+#' the average level; in `gam()` it is not.
 #'
 #' With flat priors, `prior = list(default = normal(0, Inf), intercept = normal(0, Inf))`, and a gaussian response the
 #' estimates are those of `gam(method = "REML")`: the smoothing parameter `sp` is sigma^2 / variance.

@@ -1,8 +1,11 @@
 # What a prediction includes: random effects by `re_formula`, as in brms (`re.form` in lme4), and terms by `terms` and
 # `exclude`, as in mgcv.
 
-# Names that lme4, rstanarm and brms have for arguments of predictions, which methods take in `...`.
-foreign_prediction_words <- c("re.form", "allow.new.levels", "allow_new_levels", "sample_new_levels")
+# Names that lme4, rstanarm, brms and mgcv have for arguments of predictions, which methods take in `...`. That of mgcv
+# allows data without the columns of excluded terms, which need none here.
+foreign_prediction_words <- c(
+  "re.form", "allow.new.levels", "allow_new_levels", "sample_new_levels", "newdata.guaranteed"
+)
 
 #' May groups of `newdata` be new? By lme4's argument, or by brms' in `dots`
 #' @noRd

@@ -210,6 +210,14 @@ test_that("hazard ratios are against covariates at their means", {
   expect_identical(is.na(missing[, 1]), c(`1` = FALSE, `2` = TRUE))
 })
 
+test_that("smooths sum to zero over the intervals in which rows are at risk", {
+  d <- na.omit(survival::lung[c("time", "status", "age")])
+  fit <- galvi(survival::Surv(time, status) ~ s(age), d, cox())
+  at_risk <- predict(fit, counts_view(fit)$data["age"], type = "terms")
+  expect_gt(nrow(at_risk), nrow(d))
+  expect_equal(mean(at_risk), 0)
+})
+
 test_that("frailties are in predictions, or not", {
   fit <- galvi(Surv(time, status) ~ age + sex + (1 | id), survival::kidney, cox(8))
   own <- predict(fit, type = "link")

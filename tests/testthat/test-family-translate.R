@@ -53,6 +53,7 @@ test_that("families of brms without a counterpart are refused with what to use",
   foreign_refused(brms_family("acat", "probit"), "acat\\(\"logit\"\\)")
   foreign_refused(brms_family("sratio", "logit", threshold = "equidistant"), "use sratio\\(\\)")
   foreign_refused(brms_family("cumulative", "logit", threshold = "equidistant"), "equidistant")
+  foreign_refused(brms_family("mixture", "identity"), "custom_family\\(\\)")
   foreign_refused(brms_family("gamma", "inverse"), "Gamma\\(\"log\"\\)")
   foreign_refused(brms_family("zero_inflated_beta", "logit"), "zero_one_inflated_beta\\(\\).*ordbeta\\(\\)")
   foreign_refused(brms_family("hurdle_cumulative", "logit"), "hurdle\\(\\)")
@@ -63,6 +64,14 @@ test_that("families of brms without a counterpart are refused with what to use",
   expect_translated(brms_family("multinomial", "logit"), "categorical", "logit")
   foreign_refused(brms_family("frechet", "log"), "Gamma")
   foreign_refused(brms_family("exgaussian", "log"), "identity")
+})
+
+test_that("`threshold` of brms and ordinal is understood by our families", {
+  for (ours in list(cumulative, sratio, cratio, acat)) {
+    expect_identical(ours(threshold = "flexible"), ours())
+    expect_error(ours(threshold = "equidistant"), "\"equidistant\" is not available.*whose thresholds are free",
+      class = "galvi_error_family")
+  }
 })
 
 test_that("parameters that brms::bf() fixes are those of families that exist", {

@@ -626,6 +626,12 @@ test_that("calls of nlme, pscl, MASS, glmmTMB and rstanarm become calls that run
   }
   advised(quote(galvi(fixed = y ~ x, random = ~ 1 | g/f, data = d)), quote(galvi(y ~ x + (1 | g/f), data = d)))
   advised(quote(galvi(random = ~ 1 | g, fixed = y ~ x, data = d)), quote(galvi(y ~ x + (1 | g), data = d)))
+  # gamm4
+  advised(quote(galvi(y ~ x, data = d, random = ~ (1 | g))), quote(galvi(y ~ x + (1 | g), data = d)))
+  advised(quote(galvi(y ~ x, data = d, random = ~ (1 | g) + (x || f))),
+    quote(galvi(y ~ x + (1 | g) + (x || f), data = d)))
+  expect_match(message_of_error(galvi(y ~ x + (1 | (1 | g)), env$d)),
+    "`(1 | (1 | g))`: right of the bar must be a grouping factor", fixed = TRUE)
   advised(quote(galvi(y ~ x | z, data = d, dist = "negbin")),
     quote(galvi(list(y ~ x, zi ~ z), data = d, family = zero_inflated(negbinomial()))))
   advised(quote(galvi(o ~ z, data = d, method = "probit", Hess = TRUE)),
@@ -707,5 +713,7 @@ test_that("times without a family are said to be normal", {
   expect_match(said(survival::Surv(time, status) ~ x), "weibull(), the default of survreg()", fixed = TRUE)
   expect_null(said(survival::Surv(time, status) ~ x, family = gaussian()))
   expect_null(said(survival::Surv(place, status) ~ x))
+  # as in brms
+  expect_null(said(time | cens(1 - status) ~ x))
   expect_null(said(time ~ x))
 })

@@ -85,6 +85,8 @@ test_that("folds are random, stratified, grouped, given, or groups", {
   grouped <- folds(K = 3, folds = "grouped", group = "id")
   expect_true(all(table(d$id, grouped) %in% c(0, 4)))
   expect_identical(as.vector(table(grouped)), rep(12L, 3))
+  # nine groups are fewer than ten folds
+  expect_identical(as.vector(table(folds(folds = "grouped", group = "id"))), rep(4L, 9))
   expect_true(all(table(d$class, folds(K = 4, folds = "stratified", group = "class")) == c(3, 6)))
   expect_identical(folds(folds = "loo"), 1:36)
   expect_identical(folds(group = "id"), as.integer(d$id))

@@ -151,6 +151,14 @@ test_that("loo_compare() takes it", {
   expect_warning(loo::loo_compare(found$line, other), "same y")
 })
 
+test_that("of several fits it says how they are compared", {
+  fit <- galvi(dist ~ speed, cars)
+  expect_error(loo.galvi(fit, fit), "loo_compare(loo(fit1), loo(fit2))", fixed = TRUE, class = "galvi_error_argument")
+  expect_error(loo.galvi(fit, NULL, fit), "takes one fit", class = "galvi_error_argument")
+  expect_error(waic.galvi(fit, fit), "loo_compare(waic(fit1), waic(fit2))", fixed = TRUE,
+    class = "galvi_error_argument")
+})
+
 test_that("estimates are sums of the rows' values and print with what they are", {
   fit <- small_fit("counts")
   found <- loo.galvi(fit)

@@ -256,6 +256,7 @@ test_that("effects that contain the noise are", {
   noted(galvi(mpg ~ wt + (wt | id), transform(mtcars, id = 1:32)), "groups")
   got <- noted(galvi(mpg ~ wt + (1 | gr(id, by = am)), transform(mtcars, id = 1:32, am = factor(am))), "groups")
   expect_match(got$note$text, "`id` has one row in each level", fixed = TRUE)
+  expect_match(got$note$text, "may leave its estimate out", fixed = TRUE)
   # noise with heavy tails is told from normal effects
   none(mpg ~ wt + (1 | id), transform(mtcars, id = 1:32), student())
   # weights divide the noise only

@@ -172,6 +172,9 @@ test_that("re.form is re_formula, everywhere, and new levels are allowed unless 
   # brms' words
   expect_equal(predict(fit, new, allow_new_levels = TRUE), predict(fit, new))
   expect_equal(predict(fit, new, allow_new_levels = TRUE, sample_new_levels = "gaussian"), predict(fit, new))
+  # mgcv's
+  expect_equal(predict(fit, new["Time"], exclude = "iid(Chick)", newdata.guaranteed = TRUE),
+    predict(fit, new, re.form = NA))
   expect_error(predict(fit, new, allow_new_levels = FALSE), "`Chick`", class = "galvi_error_newdata")
   expect_error(predict(fit, new, allow_new_levels = NA), "allow_new_levels", class = "galvi_error_argument")
   for (call in calls) {

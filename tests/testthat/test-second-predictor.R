@@ -643,6 +643,25 @@ test_that("a formula of brms is read for what it says", {
   expect_error(galvi(bf, data = d, family = gaussian()), "fixes `sigma`: fix it in the family", class = "galvi_error_formula")
 })
 
+test_that("the name of the number in a parameter's place is its own", {
+  d <- noisy_line()
+  d$count <- rpois(60, 2)
+  d$share <- plogis(d$y)
+  same <- function(formula, to, family) {
+    fit <- galvi(formula, d, family, hyper = "fixed")
+    other <- galvi(to, d, family, hyper = "fixed")
+    expect_identical(coef(fit), coef(other))
+    names <- vapply(list(formula, to), function(f) as.character(f[[2L]][[2L]]), "")
+    expect_identical(predict(fit, dpar = names[1L]), predict(other, dpar = names[2L]))
+  }
+  same(list(count ~ x, size ~ x), list(count ~ x, shape ~ x), negbinomial())
+  same(list(share ~ x, precision ~ x), list(share ~ x, phi ~ x), beta_family())
+  same(list(y ~ x, scale ~ x), list(y ~ x, sigma ~ x), student())
+  same(list(exp(y) ~ x, dispersion ~ x), list(exp(y) ~ x, phi ~ x), tweedie())
+  expect_error(galvi(list(count ~ x, size ~ x, shape ~ 1), d, negbinomial()), "`shape` twice",
+    class = "galvi_error_formula")
+})
+
 test_that("formulas that do not fit the family say so", {
   d <- noisy_line()
   d$count <- rpois(60, 2)
@@ -651,7 +670,10 @@ test_that("formulas that do not fit the family say so", {
   }
   error(list(y ~ x, shape ~ x), gaussian(), "no linear predictor of `shape`; it has one of `sigma`")
   error(list(y ~ x, ~x), gaussian(), "must name a parameter on its left side, as in sigma ~ x")
-  error(list(y ~ x, df ~ x), student(), "no linear predictor of `df`; it has one of `sigma` and `nu`")
+  error(list(y ~ x, phi ~ x), student(), "no linear predictor of `phi`; it has one of `sigma` and `nu`")
+  # other scales
+  error(list(y ~ x, variance ~ x), gaussian(), "no linear predictor of `variance`; it has one of `sigma`")
+  error(list(exp(y) ~ x, dispersion ~ x), inverse.gaussian("log"), "no linear predictor of `dispersion`")
   error(list(exp(y) ~ x, shape ~ x), weibull(), "infinite when.*weibull[(]form = .ph")
   error(list(count ~ x, zi ~ x), poisson(), "zero_inflated[(][)]")
   error(list(count ~ x, hu ~ x), poisson(), "hurdle[(][)]")

@@ -100,6 +100,32 @@ test_that("update() needs the fit's formula only, not where it was written", {
   expect_identical(logLik(update(both, . ~ .)), logLik(both))
 })
 
+test_that("update() finds what was local where the fit was made", {
+  make <- function() {
+    # also the name of a function
+    df <- cars
+    galvi(dist ~ speed, data = df)
+  }
+  fit <- make()
+  again <- update(fit, . ~ . + I(speed^2))
+  expect_identical(coef(again), coef(galvi(dist ~ speed + I(speed^2), cars)))
+  expect_identical(again$call$data, quote(df))
+  expect_identical(coef(update(again, . ~ speed)), coef(fit))
+  of_variables <- (function() {
+    y <- cars$dist
+    x <- cars$speed
+    form <- y ~ x
+    galvi(form)
+  })()
+  expect_identical(unname(coef(update(of_variables, hyper = "fixed"))),
+    unname(coef(galvi(dist ~ speed, cars, hyper = "fixed"))))
+  # what is found where update() is called comes first
+  df <- cars[1:30, ]
+  expect_identical(nobs(update(fit)), 30L)
+  rm(df)
+  expect_error(update(fit, data = elsewhere), "`elsewhere` is not found", class = "galvi_error_data")
+})
+
 test_that("names of terms, coefficients and rows are those of lm()", {
   ours <- galvi(mpg ~ wt + factor(cyl) + (1 | gear), mtcars, subset = wt > 2)
   theirs <- stats::lm(mpg ~ wt + factor(cyl), mtcars, subset = wt > 2)
