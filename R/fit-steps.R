@@ -169,14 +169,14 @@ infer_once <- function(model, method, start, verbose) {
   hyper <- if (integrate) "integrate" else if (learn) "optimise" else "fixed"
   passes <- if (is_streamed(model)) source_passes(model$stream, model$design, control$chunk_rows)
   on.exit(if (!is.null(passes)) passes$close())
+  checked <- if (is.null(passes)) checked_rows(core, predictor_specs(model$design), model$data)
   # fit_model(), wherever the rows are
   run <- function(start, report) {
     if (is.null(control$cluster)) {
-      given <- if (is.null(passes)) c(core, list(checked = checked_rows(core, predictor_specs(model$design), model$data)))
-      else streamed_model(core, passes)
+      given <- if (is.null(passes)) c(core, list(checked = checked)) else streamed_model(core, passes)
       return(fit_model(c(given, list(pilots = pilots)), method, hyper, control, start, report, keep_standing))
     }
-    if (is.null(passes)) return(fit_on_cluster(core, pilots, method, hyper, control, start, report))
+    if (is.null(passes)) return(fit_on_cluster(core, checked, pilots, method, hyper, control, start, report))
     fit_source_on_cluster(core, model$stream, model$design, pilots, method, hyper, control, report)
   }
   # an error while rows were read is reported as it was, not as an error of the core

@@ -1,6 +1,6 @@
 # What the standard deviations and intervals of a fit are, in words, and what is said where they are not to be trusted.
 
-#' A sentence about them; NULL where q is the posterior of everything that is uncertain
+#' A sentence about them; NULL where q is the posterior of everything that is uncertain, and near enough to it
 #' @noRd
 uncertainty_line <- function(fit) {
   if (!has_fixed(fit)) return(NULL)
@@ -36,11 +36,12 @@ uncertainty_line <- function(fit) {
   }
   apart <- ignores_dependence(fit) && n_predictors(fit) > 1L
   if (!length(learned) && !apart) {
-    events <- count_events(fit)
-    if (is.null(events) || events >= few_events) return(NULL)
+    known <- fit$design$intervals
+    events <- sum(known$times$event * known$weights)
+    if (is.null(known) || events >= few_events) return(NULL)
     return(sprintf(paste(
-      "Standard deviations and intervals are those of a Gaussian, which with %s events may be some ten per cent too",
-      "narrow: check_fit() says by how much."
+      "Standard deviations and intervals are those of a Gaussian, and too narrow where events are few, here %s:",
+      "check_fit() says by how much."
     ), whole_words(events)))
   }
   paste0("Standard deviations and intervals take ", paste(c(

@@ -237,14 +237,16 @@ fitted_meshes <- function(design) {
 }
 
 warn_lost_digits <- function(lost, fit) {
-  smooths <- vapply(Filter(function(spec) term_can(spec, "columns"), all_specs(fit$design)), `[[`, "", "label")
+  plates <- Filter(function(spec) {
+    term_can(spec, "columns") && any(or_else(spec$bases, "tp") %in% c("tp", "ts"))
+  }, all_specs(fit$design))
   warn_galvi("numeric", paste0(
     "Numbers of this fit have lost their digits: ", lost, ". The scales of priors and data differ by too many ",
     "orders of magnitude: use narrower priors, fixed variances of more similar size, or variables in other units.",
-    if (length(smooths)) sprintf(paste(
-      " If an input of `%s` has values far from the others, transform it or use bs = \"cr\": thin plates take the third",
-      "power of distances."
-    ), smooths[1L])
+    if (length(plates)) sprintf(paste(
+      " Thin plates lose digits where an input has values far from the others: transform the inputs of %s or, of one",
+      "input, use bs = \"cr\"."
+    ), quote_names(vapply(plates, `[[`, "", "label")))
   ), call = fit$call)
 }
 

@@ -144,6 +144,9 @@ effect_names <- function(labels, specs) {
 #' the posterior covariances of every level
 #' @noRd
 group_effects <- function(fit) {
+  if (is_imputed(fit)) stop_galvi("argument", paste(
+    "ranef(condVar = TRUE) is for a fit of one data set: lapply(fit$fits, ranef, condVar = TRUE) has those of each."
+  ))
   out <- unlist(lapply(predictors(fit), function(view) {
     check_one_latent(view, "ranef(condVar = TRUE)")
     specs <- Filter(function(spec) term_can(spec, "grouped"), view$design$specs)
@@ -220,6 +223,7 @@ effect_nodes <- function(spec, q) {
 #' classes those of each class after the other's
 #' @noRd
 group_coefficients <- function(fit, group) {
+  if (is_imputed(fit)) return(Reduce(`+`, lapply(fit$fits, group_coefficients, group)) / length(fit$fits))
   specs <- terms_of_group(fit, group)
   for (spec in unlist(specs, recursive = FALSE)) if (!is.null(spec$by)) stop_galvi("argument", sprintf(
     "coef(group = ) adds effects to fixed effects: those of %s belong to levels of `%s` too; ranef() has them.",
@@ -237,11 +241,12 @@ group_coefficients <- function(fit, group) {
     # an effect that is no fixed one has mean zero
     names <- union(rownames(fixed), unlist(lapply(effects, `[[`, "names")))
     of_latents <- lapply(seq_len(ncol(fixed)), function(j) {
-      sums <- matrix(fixed[, j][names], length(levels), length(names), TRUE, list(levels, names))
+      of_names <- fixed[match(names, rownames(fixed)), j]
+      sums <- matrix(of_names, length(levels), length(names), TRUE, list(levels, names))
       sums[, !names %in% rownames(fixed)] <- 0
       for (own in effects) sums[own$at, own$names] <- sums[own$at, own$names] + own$mean[own$node, j]
       `colnames<-`(sums, paste0(
-        effect_prefix(view$parameter), if (ncol(fixed) > 1L) paste0(colnames(fixed)[j], ":"), names
+        effect_prefix(view$parameter), if (ncol(fixed) > 1L) paste0(latent_names(view)[j], ":"), names
       ))
     })
     do.call(cbind, of_latents)

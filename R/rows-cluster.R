@@ -39,7 +39,7 @@ term_of_user <- function(label) {
 
 #' The result of fit_model(), with the rows distributed over workers. A last pass takes place in this process.
 #' @noRd
-fit_on_cluster <- function(model, pilots, method, hyper, control, start, report) {
+fit_on_cluster <- function(model, checked, pilots, method, hyper, control, start, report) {
   check_sums(model, "`cluster`")
   method <- method_away(model, length(model$y), method)
   one_pass <- control
@@ -50,7 +50,7 @@ fit_on_cluster <- function(model, pilots, method, hyper, control, start, report)
   })
   found <- fit_away(model, rows, pilots, method, hyper, control, start, report)
   model$hyper$value <- found$hyper
-  model$checked <- checked_rows(model)
+  model$checked <- checked
   out <- fit_model(model, method, "fixed", one_pass, found["global"], report)
   search <- intersect(
     c("log_prior", "at_bound", "trace", "cost", "converged", "message", "out_of_time", "starts", "hyper_posterior"),

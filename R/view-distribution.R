@@ -189,7 +189,7 @@ point_response <- function(fit, points, what, of, probability) {
     state <- points_state(own, at)
     means <- weighted_row_moments(of("mean")(state), own$weight)
     if (what == "mean_variance") return(means$variance)
-    means$variance + weighted_row_moments(of("variance")(state), own$weight)$mean
+    means$variance + drop(matrix(of("variance")(state), length(at)) %*% own$weight)
   })
   moments[, 1L]
 }

@@ -117,7 +117,8 @@ class KnownRows {
         eta[k] = mean(n, k);
         if (!(variance(n, k) == 0.0) || !std::isfinite(eta[k])) return false;
       }
-      out[n] = means ? likelihood_.conditional_mean(row, eta.data()) : likelihood_.conditional_variance(row, eta.data());
+      out[n] = means ? likelihood_.conditional_mean(row, eta.data())
+                     : likelihood_.conditional_variance(row, eta.data());
     }
     return true;
   }
@@ -469,7 +470,7 @@ Rcpp::NumericVector log_sum_exp(Rcpp::NumericMatrix x) {
 
 //' Weighted means and variances of each row
 //' @param x Rows x S numbers. weight: S, of sum one.
-//' @return list(mean, variance); where a number is infinite so is the variance, and a missing one leaves both unknown.
+//' @return list(mean, variance); an infinite mean has an infinite variance, and one that is no number has none.
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List weighted_row_moments(Rcpp::NumericVector x, Rcpp::NumericVector weight) {

@@ -19,7 +19,8 @@ Matrix root_of(const Matrix& A) {
   return parts.eigenvectors() * parts.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
 }
 
-const double reach = std::sqrt(3.0);  // of Gauss and Hermite's rule of three points
+// The distance of the outer points of Gauss and Hermite's rule of three points.
+const double star_reach = std::sqrt(3.0), star_square = 3.0;
 
 }  // namespace
 
@@ -42,8 +43,8 @@ Matrix gaussian_points(const Vector& mean, const Matrix& covariance) {
 Matrix star_design(Index m) {
   Matrix out = Matrix::Zero(2 * m + 1, m);
   for (Index k = 0; k < m; ++k) {
-    out(1 + k, k) = reach;
-    out(1 + m + k, k) = -reach;
+    out(1 + k, k) = star_reach;
+    out(1 + m + k, k) = -star_reach;
   }
   return out;
 }
@@ -63,20 +64,23 @@ std::optional<CoefficientGaussian> star_gaussian(const HyperPosterior& posterior
   CoefficientGaussian out{centre, Matrix::Zero(L + m, L + m)};
   Matrix given = states[0].coefficients.covariance;
   for (Index axis = 0; axis < m; ++axis) {
-    double sum = 1 - 1 / (reach * reach);
+    double sum = 1 - 1 / star_square;
     Vector first = Vector::Zero(L + m);
     Matrix second = Matrix::Zero(L + m, L + m), more = Matrix::Zero(L, L);
+    int sides = 0;
     for (const StarState& state : states) {
       if (state.z[axis] == 0) continue;
       const double gain = state.log_density - states[0].log_density + 0.5 * state.z.squaredNorm();
       if (gain < -most_loss) return std::nullopt;
-      const double weight = 0.5 / (reach * reach) * std::exp(std::min(gain, most_gain));
+      const double weight = 0.5 / star_square * std::exp(std::min(gain, most_gain));
       const Vector away = place(state) - centre;
+      ++sides;
       sum += weight;
       first += weight * away;
       second += weight * away * away.transpose();
       more += weight * (state.coefficients.covariance - states[0].coefficients.covariance);
     }
+    if (sides < 2) return std::nullopt;
     first /= sum;
     out.mean += first;
     out.covariance += second / sum - first * first.transpose();

@@ -27,11 +27,12 @@ struct StarState {
 /// Where the states of a star are, in units of the axes: the centre first, and two on each axis.   (2 m + 1) x m
 Matrix star_design(Index m);
 
-/// The joint Gaussian of coefficients and free hyperparameters (L + m) by these states, the centre first: along each axis
-/// by the weights of Gauss and Hermite's rule of three points times the ratio of the density to its Gaussian
+/// The joint Gaussian of coefficients and free hyperparameters (L + m) by these states, the centre first: along each
+/// axis by the weights of Gauss and Hermite's rule of three points times the ratio of the density to its Gaussian
 /// approximation, as if axes were independent and moments sums of functions of one each: what is skew along one, as the
-/// variance of a smooth, leaves the spread along the others as it is. Empty where the density at some state is far below
-/// that approximation, and the rule cannot be trusted.
+/// variance of a smooth, leaves the spread along the others as it is. Empty where the rule cannot be trusted: the
+/// density at some state is far below that approximation, an axis lacks a state, or the coefficients' covariance given
+/// the hyperparameters comes out as none.
 std::optional<CoefficientGaussian> star_gaussian(const HyperPosterior& posterior, const std::vector<StarState>& states);
 
 }  // namespace galvi

@@ -568,7 +568,7 @@ test_that("a time that explains itself is said", {
 test_that("few events say that standard deviations may be too small", {
   skip_if_not_installed("survival")
   few <- galvi(Surv(futime, fustat) ~ age + rx, survival::ovarian, cox())
-  expect_output(print(few), "may be some ten per cent")
+  expect_output(print(few), "events are few, here 12")
   expect_output(print(summary(few)), "check_fit")
   expect_false(any(grepl("check_fit", capture.output(summary(galvi(Surv(time, status) ~ age, survival::lung, cox()))))))
 })

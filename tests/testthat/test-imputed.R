@@ -237,3 +237,11 @@ test_that("what update() leaves out of a prior and what a family fixes is said o
   expect_length(said, 1L)
   expect_s3_class(said[[1L]], "galvi_message_family")
 })
+
+test_that("coef(group = ) is the mean over data sets", {
+  sets <- lapply(imputed_data(), function(d) transform(d, h = factor(rep(1:6, length.out = nrow(d)))))
+  fit <- fit_sets(y ~ x + (1 + x | h), sets = sets)
+  each <- lapply(fit$fits, coef, group = "h")
+  expect_equal(coef(fit, group = "h"), Reduce(`+`, each) / length(each), tolerance = tol$identity)
+  expect_error(ranef(fit, condVar = TRUE), "one data set", class = "galvi_error_argument")
+})

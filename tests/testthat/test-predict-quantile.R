@@ -136,7 +136,8 @@ test_that("a mixture of monotone functions has its distribution function and qua
   expect_identical(mixture_quantiles(half, 0.2), -Inf)
   expect_equal(mixture_quantiles(half, 0.9), stats::qnorm(0.9), tolerance = 1e-8)
   # constant but for rounding
-  noise <- list(values = list(cbind(1e-16 * sin(seq_along(z)), 1e-16 * cos(seq_along(z)))), shares = list(c(0.5, 0.5)), z = z)
+  values <- 1e-16 * cbind(sin(seq_along(z)), cos(seq_along(z)))
+  noise <- list(values = list(values), shares = list(c(0.5, 0.5)), z = z)
   expect_equal(mixture_quantiles(noise, stats::pnorm(-3:3)), rep(0, 7L), tolerance = 1e-9)
 })
 

@@ -213,7 +213,7 @@ test_that("Pearson residuals of counts of trials are in standard deviations of t
     points = galvi(cbind(k, n - k) ~ x, d, beta_binomial()),
     groups = galvi(cbind(k, n - k) ~ x + (1 | g), d, binomial()),
     states = galvi(cbind(k, n - k) ~ gp(x) + (1 | g), d, binomial(), hyper = "integrate"),
-    factorised = galvi(cbind(k, n - k) ~ x + (1 | g), d, binomial(), control = galvi_control(uncertainty = "factorised")),
+    one = galvi(cbind(k, n - k) ~ x + (1 | g), d, binomial(), control = galvi_control(uncertainty = "factorised")),
     overdispersed = galvi(cbind(k, n - k) ~ x + (1 | g), d, beta_binomial())
   )
   expect_true(has_points(fits$points) && length(fits$states$states) > 1L)

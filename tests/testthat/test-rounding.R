@@ -222,7 +222,7 @@ test_that("a smooth whose columns at new rows are not those of the fit says so",
   set.seed(4)
   d <- data.frame(x = c(runif(60), 1e6))
   d$y <- sin(6 * pmin(d$x, 2)) + rnorm(61, 0, 0.2)
-  expect_warning(fit <- galvi(y ~ s(x), d), "lost their digits.*third power of distances", class = "galvi_warning_numeric")
+  expect_warning(fit <- galvi(y ~ s(x), d), "lost their digits.*Thin plates", class = "galvi_warning_numeric")
   anew <- predict(fit, d, se.fit = TRUE)
   expect_gt(max(abs(anew$fit - fitted(fit)) / anew$se.fit), 0.01)
   expect_no_warning(galvi(y ~ s(x, bs = "cr"), d))

@@ -260,6 +260,10 @@ test_that("coef(group = ) of classes adds the effects of each", {
     prior = list(sd = fixed(c(0.8, 0.5)), cor = fixed(0.3)))
   ours <- coef(fit, group = "g")
   expect_named(ours, c("b:(Intercept)", "b:x", "c:(Intercept)", "c:x"))
+  alone <- galvi(k ~ 1 + (1 | g), d, categorical())
+  expect_equal(unname(as.matrix(coef(alone, group = "g"))),
+    unname(as.matrix(ranef(alone)$g[1:3])) + rep(as.vector(coef(alone)), each = 6L), tolerance = tol$identity)
+  expect_named(coef(galvi(k ~ 0 + (1 | g), d, categorical()), group = "g"), paste0(c("a", "b", "c"), ":(Intercept)"))
   effects <- ranef(fit)$g[paste0("mean.", names(ours))]
   expect_equal(unname(as.matrix(ours)), unname(as.matrix(effects)) + rep(as.vector(t(coef(fit))), each = 6L),
     tolerance = tol$identity)
