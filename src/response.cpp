@@ -470,7 +470,7 @@ Rcpp::NumericVector log_sum_exp(Rcpp::NumericMatrix x) {
 
 //' Weighted means and variances of each row
 //' @param x Rows x S numbers. weight: S, of sum one.
-//' @return list(mean, variance); an infinite mean has an infinite variance, and one that is no number has none.
+//' @return list(mean, variance); an infinite mean has an infinite variance, a missing one none.
 //' @noRd
 // [[Rcpp::export(rng = false)]]
 Rcpp::List weighted_row_moments(Rcpp::NumericVector x, Rcpp::NumericVector weight) {
