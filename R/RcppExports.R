@@ -267,7 +267,7 @@ log_sum_exp <- function(x) {
 
 #' Weighted means and variances of each row
 #' @param x Rows x S numbers. weight: S, of sum one.
-#' @return list(mean, variance); where a number is infinite so is the variance, and a missing one leaves both unknown.
+#' @return list(mean, variance); an infinite mean has an infinite variance, a missing one none.
 #' @noRd
 weighted_row_moments <- function(x, weight) {
     .Call(`_galvi_weighted_row_moments`, x, weight)
