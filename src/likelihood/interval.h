@@ -72,4 +72,21 @@ inline bool interval_of_location(const Likelihood& likelihood, const Datum& row,
   return interval_by_flux(row.entry, row.exit, likelihood.support(row), tails, flux, out);
 }
 
+/// The same of counts whose eta is the logarithm of their mean, where -d P(Y <= y | eta) / d eta = (y + 1) p(y + 1 | eta).
+inline bool interval_of_counts(const Likelihood& likelihood, const Datum& row, double eta, double out[5]) {
+  constexpr Support with_zeros{-1.0, infinity};  // an end at zero leaves these out
+  const auto tails = [&](double y) {
+    const double lower = likelihood.conditional_cdf({y, 1.0}, &eta);
+    return Tails{lower, 1.0 - lower};
+  };
+  const auto flux = [&](double y, double g[4]) {
+    const double next = std::floor(y) + 1.0;
+    double l[5];
+    likelihood.derivatives({next, 1.0}, eta, l);
+    std::copy(l, l + 4, g);
+    g[0] += std::log(next);
+  };
+  return interval_by_flux(row.entry, row.exit, with_zeros, tails, flux, out);
+}
+
 }  // namespace galvi

@@ -7,6 +7,7 @@
 #include "function/elementwise.h"
 #include "likelihood/composed.h"
 #include "likelihood/counts.h"
+#include "likelihood/interval.h"
 #include "likelihood/log_link.h"
 #include "likelihood/positive_parameter.h"
 #include "numeric/special_functions.h"
@@ -86,6 +87,9 @@ class NegativeBinomialResponse : public LogLink<Composed> {
   }
   bool discrete() const override { return true; }
   Truncation truncation() const override { return Truncation::possible; }
+  bool interval(const Datum& row, double eta, double out[5]) const override {
+    return interval_of_counts(*this, row, eta, out);
+  }
   Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
   std::optional<double> predictive_noise(const Datum& /*row*/, double mean, double variance) const override {
@@ -129,6 +133,35 @@ class NegativeBinomial final : public NegativeBinomialResponse {
     gradient[parameter_.position()] += slope;
   }
   bool has_hyper() const override { return true; }
+  /// By the probabilities up to the ends, each from the one before it, and d log p(y) / d size.
+  bool add_interval_gradient(const Datum& row, double eta, double weight, VectorRef gradient) const override {
+    constexpr double most = 500.0, smallest = 1e-280, least = 1e-5;
+    const double low = std::floor(row.entry), high = row.exit < infinity ? std::floor(row.exit) : -1.0;
+    const double log_p = f_.value(log_size_ - eta), p = std::exp(log_p), q = std::exp(f_.value(eta - log_size_));
+    double probability = std::exp(size_ * log_p);
+    if (std::max(low, high) > most || !(probability > smallest)) return false;
+    double slope = log_p + q;  // of log p(0)
+    double sum = 0.0, change = 0.0, mass = high < 0.0 ? 1.0 : 0.0, moved = 0.0;
+    for (double y = 0.0; y <= std::max(low, high); y += 1.0) {
+      if (y > 0.0) {
+        probability *= (size_ + y - 1.0) * q / y;
+        slope += 1.0 / (size_ + y - 1.0) - p / size_;
+      }
+      sum += probability;
+      change += probability * slope;
+      if (y == low) {
+        mass -= sum;
+        moved -= change;
+      }
+      if (y == high) {
+        mass += sum;
+        moved += change;
+      }
+    }
+    if (!(mass > least)) return false;
+    gradient[parameter_.position()] += weight * moved / mass;
+    return true;
+  }
 
  private:
   PositiveParameter parameter_;

@@ -6,6 +6,7 @@
 #include "function/elementwise.h"
 #include "function/normal.h"
 #include "likelihood/counts.h"
+#include "likelihood/interval.h"
 #include "likelihood/log_link.h"
 #include "numeric/special_functions.h"
 
@@ -91,6 +92,9 @@ class Poisson final : public LogLink<Likelihood> {
   bool discrete() const override { return true; }
   bool takes_shares() const override { return true; }
   Truncation truncation() const override { return Truncation::concave; }
+  bool interval(const Datum& row, double eta, double out[5]) const override {
+    return interval_of_counts(*this, row, eta, out);
+  }
   Support support(const Datum& /*row*/) const override { return {0.0, infinity}; }
 
   std::optional<double> predictive_noise(const Datum& row, double mean, double variance) const override {

@@ -319,9 +319,8 @@ double Truncated::plain_share(const Datum& row, double eta) const {
 }
 
 double Truncated::log_share(const Datum& row, double eta) const {
-  double out[5];
-  if (base_->interval(row, eta, out)) return out[0];
   if (const double share = plain_share(row, eta); share > least_plain) return std::log(share);
+  if (double out[5]; base_->interval(row, eta, out)) return out[0];
   const Responses in = responses_of(*base_, row, eta);
   return in.outside() ? log_complement(in.log_mass()) : in.log_mass();
 }
