@@ -111,7 +111,7 @@ test_that("what stops a fit half way leaves the cluster as it was", {
   core <- core_model(galvi_model(galvi_design(y ~ x + z, d, "binomial")), "fixed_point")
   stopping <- function(...) stop("enough")
   control <- galvi_control(cluster = cluster)
-  expect_error(fit_on_cluster(core, NULL, "fixed_point", "fixed", control, NULL, stopping), "enough")
+  expect_error(fit_on_cluster(core, NULL, NULL, "fixed_point", "fixed", control, NULL, stopping), "enough")
   left <- parallel::clusterEvalQ(cluster, length(ls(get("held_shares", asNamespace("galvi")))))
   expect_identical(left, list(0L, 0L))
   expect_length(ls(held_shares), 0)
