@@ -37,6 +37,32 @@ struct Spread {
       log_inverse_density[2 * s] = log_inverse_density[2 * s + 1] =
           0.5 * (nu + static_cast<double>(D)) * std::log1p(z.row(2 * s).squaredNorm() / nu);
     }
+    weigh_as_normal();
+  }
+
+ private:
+  /// Weighs the points so that they give a normal target its own second moments, by a factor that is bounded, because far
+  /// points have little to say of it: those of four thousand points in fifteen dimensions are off by 9 % of an sd along
+  /// some directions, in every round alike.
+  void weigh_as_normal() {
+    constexpr int most = 12;
+    constexpr double near = 1e-4;
+    const auto D = static_cast<double>(z.cols());
+    const Vector plain = log_inverse_density, square = z.rowwise().squaredNorm();
+    const Vector bounded = (nu + D) / (nu + square.array());
+    Matrix tilt = Matrix::Zero(z.cols(), z.cols());
+    for (int i = 0; i < most; ++i) {
+      const Vector log_weight = log_inverse_density - 0.5 * square;
+      Vector weight = (log_weight.array() - log_weight.maxCoeff()).exp();
+      weight /= weight.sum();
+      Matrix missing = -(z.transpose() * (weight.asDiagonal() * z));
+      missing.diagonal().array() += 1;
+      if (missing.cwiseAbs().maxCoeff() < near) break;
+      // by the derivative where points are even: half of it, and along the radius, where the factor is flat, more
+      tilt += 0.5 * missing;
+      tilt.diagonal().array() += 0.5 * missing.trace() / nu;
+      log_inverse_density = plain + bounded.cwiseProduct((z * tilt).cwiseProduct(z).rowwise().sum());
+    }
   }
 };
 

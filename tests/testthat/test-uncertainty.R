@@ -641,3 +641,16 @@ test_that("few binary rows a group: states weigh by the evidence, which the boun
   limits <- sqrt(unlist(pairs$hyper[pairs$hyper$status == "learned", c("lwr", "upr")]))
   expect_lt(max(abs(limits / c(2.04, 6.39) - 1)), 0.1)
 })
+
+test_that("weighted points of many unknowns have the sds of integration", {
+  for (seed in 1:3) {
+    set.seed(seed)
+    d <- data.frame(x = rnorm(300), g = factor(rep(1:15, each = 20)))
+    d$y <- rpois(300, exp(0.3 + 0.3 * d$x + rnorm(15, 0, 0.6)[d$g]))
+    priors <- list(sd = half_normal(1.5), intercept = normal(0, 3), x = normal(0, 3))
+    points <- galvi(y ~ x + (1 | g), d, poisson(), prior = priors)
+    expect_identical(points$convergence$uncertainty$method, "points")
+    states <- galvi(y ~ x + (1 | g), d, poisson(), prior = priors, hyper = "integrate")
+    expect_close(sqrt(diag(vcov(points)) / diag(vcov(states))), c(1, 1), 0.035)
+  }
+})
