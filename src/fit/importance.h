@@ -1,6 +1,6 @@
 // Adaptive importance sampling without random numbers: evenly spread points of a t distribution are weighted by a density,
-// and their moments are the next round's centre and covariance. How little they move, how many points the weights leave
-// and the weights' tail say whether to believe them.
+// so that a normal one has its own moments, and theirs are the next round's centre and covariance. How little they move,
+// how many points the weights leave and the weights' tail say whether to believe them.
 #pragma once
 
 #include <functional>
