@@ -15,6 +15,7 @@ namespace {
 // Few rows have skew posteriors, and cost little.
 Index points_for(Index unknowns, Index rows) {
   if (unknowns > 20) return 16000;
+  if (unknowns > 8 && rows <= 1000) return 8000;
   if (unknowns <= 3 || unknowns > 8 || rows > 64) return 4000;
   return rows > 32 ? 8000 : 16000;
 }
