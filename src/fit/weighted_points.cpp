@@ -15,8 +15,8 @@ namespace {
 // Few rows have skew posteriors, and cost little.
 Index points_for(Index unknowns, Index rows) {
   if (unknowns > 20) return 16000;
-  if (unknowns > 8 && rows <= 1000) return 8000;
-  if (unknowns <= 3 || unknowns > 8 || rows > 64) return 4000;
+  if (unknowns > 8) return rows > 1000 ? 4000 : 8000;
+  if (unknowns <= 3 || rows > 200) return 4000;
   return rows > 32 ? 8000 : 16000;
 }
 
