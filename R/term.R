@@ -23,7 +23,7 @@
 #'   (R/term-product.R)?
 #' @noRd
 term_types <- list(
-  gp = list(class = "gp_term"),
+  gp = list(class = "gp_term", can = "process"),
   iid = list(class = c("iid_term", "field_term"), can = c("open", "grouped", "repeats", "repeated")),
   gmrf = list(class = c("gmrf_term", "field_term"), can = c("open", "graph", "repeated")),
   rw1 = list(class = c("walk_term", "time_term", "field_term"), can = c("steps", "repeats")),
