@@ -266,7 +266,7 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
   if (evaluate && !is.null(call[["prior"]]) && !"prior" %in% names(extras)) {
     env <- parent.frame()
     prior <- check_prior_evaluates(eval(with_own_words(call$prior, typed_prior_words(), env), env))
-    call$prior <- kept_prior(as_prior_list(prior, names(object$design$others)), call$prior)
+    call$prior <- if (!is.null(prior)) kept_prior(as_prior_list(prior, names(object$design$others)), call$prior)
   }
   for (name in names(extras)) call[[name]] <- extras[[name]]
   if (!evaluate) return(call)

@@ -1,5 +1,6 @@
 // Written by tools/makevars.R: run `Rscript tools/makevars.R` after adding or removing a file or an #include.
 #include "fit/choose.cpp"
+#include "fit/conditional_axes.cpp"
 #include "fit/couple.cpp"
 #include "fit/coupled_response.cpp"
 #include "fit/curvature.cpp"

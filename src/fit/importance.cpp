@@ -13,7 +13,7 @@ namespace galvi {
 
 namespace {
 
-constexpr double nu = 7;  // degrees of freedom
+constexpr double nu = 7, nu_scales = 3;  // degrees of freedom
 constexpr double still = 0.02, least_efficiency = 0.2, heaviest_tail = 0.5;
 constexpr double high_efficiency = 0.5, heaviest_of_many = 0.7;
 
@@ -21,26 +21,38 @@ constexpr double high_efficiency = 0.5, heaviest_of_many = 0.7;
 // of the scale sds settle by half of what is missing in a round.
 constexpr int usual_rounds = 4;
 
-/// Points of a t distribution, each followed by its mirror image, and minus the log density there up to a constant. The
-/// first points of many are as evenly spread as fewer would be.
+/// Points of a t distribution, of two independent ones where some of the numbers are scales, each followed by its mirror
+/// image, and minus the log density there up to a constant. The first points of many are as evenly spread as fewer would
+/// be.
 struct Spread {
   Matrix z;                    // S x D, of the standard distribution
   Vector log_inverse_density;  // S
 
-  Spread(Index S, Index D) : z(S, D), log_inverse_density(S) {
-    const Index half = S / 2;
-    const Matrix u = even_points(half, D + 1);
-    for (Index s = 0; s < half; ++s) {
-      const double scale = std::sqrt(nu / (2 * lower_gamma_quantile(nu / 2, u(s, D))));
-      for (Index j = 0; j < D; ++j) z(2 * s, j) = scale * normal_quantile(u(s, j));
-      z.row(2 * s + 1) = -z.row(2 * s);
-      log_inverse_density[2 * s] = log_inverse_density[2 * s + 1] =
-          0.5 * (nu + static_cast<double>(D)) * std::log1p(z.row(2 * s).squaredNorm() / nu);
-    }
+  Spread(Index S, Index D, Index scales) : z(S, D), log_inverse_density(Vector::Zero(S)) {
+    const bool two = scales > 0 && scales < D;
+    const Matrix u = even_points(S / 2, two ? D + 2 : D + 1);
+    add(u, 0, two ? D - scales : D, D, nu);
+    if (two) add(u, D - scales, scales, D + 1, nu_scales);
     weigh_as_normal();
   }
 
  private:
+  /// Numbers first .. first + count - 1, whose common scale is by u's column `by`
+  void add(const Matrix& u, Index first, Index count, Index by, double degrees) {
+    for (Index s = 0; s < u.rows(); ++s) {
+      const double scale = std::sqrt(degrees / (2 * lower_gamma_quantile(degrees / 2, u(s, by))));
+      double square = 0;
+      for (Index j = first; j < first + count; ++j) {
+        z(2 * s, j) = scale * normal_quantile(u(s, j));
+        z(2 * s + 1, j) = -z(2 * s, j);
+        square += z(2 * s, j) * z(2 * s, j);
+      }
+      const double log_inverse = 0.5 * (degrees + static_cast<double>(count)) * std::log1p(square / degrees);
+      log_inverse_density[2 * s] += log_inverse;
+      log_inverse_density[2 * s + 1] += log_inverse;
+    }
+  }
+
   /// Weighs the points so that they give a normal target its own second moments, by a factor that is bounded, because far
   /// points have little to say of it: those of four thousand points in fifteen dimensions are off by 9 % of an sd along
   /// some directions, in every round alike.
@@ -115,7 +127,7 @@ std::optional<ImportancePoints> importance_points(Context& context, ImportanceSt
                                                   const ImportanceControl& control) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const Index S = control.points, first_points = S / 4;  // the first only tell the others where to be
-  const Spread spread(S, start.mean.size());
+  const Spread spread(S, start.mean.size(), control.scales);
   ImportancePoints out;
   while (true) {
     ++out.rounds;

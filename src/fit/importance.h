@@ -34,6 +34,7 @@ struct ImportancePoints : PointsQuality {
 
 struct ImportanceControl {
   Index points = 4000;   // S, an even number
+  Index scales = 0;      // the last so many of the D are logarithms of scales, whose densities have long tails
   double enough = 0.02;  // rounds end when they change sds by less
   int rounds = 12;       // most
   int patience = 2;      // rounds before hopeless points end them

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "fit/conditional_axes.h"
 #include "numeric/backend.h"
 #include "numeric/dense.h"
 #include "numeric/parallel.h"
@@ -20,12 +21,13 @@ Index points_for(Index unknowns, Index rows) {
   return rows > 32 ? 8000 : 16000;
 }
 
-/// The joint log density of coefficients and hyperparameters, many points at a time.
+/// The joint log density of coefficients, in the coordinates of these axes, and of hyperparameters, many points at a time.
 class JointDensity {
  public:
-  JointDensity(const Unknowns& unknowns, HyperTable& table, std::vector<Index> free,
+  JointDensity(const Unknowns& unknowns, const ConditionalAxes& axes, HyperTable& table, std::vector<Index> free,
                const std::function<std::unique_ptr<Likelihood>()>& another)
       : unknowns_(unknowns),
+        axes_(axes),
         table_(table),
         free_(std::move(free)),
         another_(another),
@@ -54,27 +56,52 @@ class JointDensity {
     return x;
   }
 
-  /// X: S x (L + m). -infinity where the density is zero.
-  Vector operator()(const Matrix& X) {
-    const Index S = X.rows(), L = unknowns_.size(), m = X.cols() - L;
+  /// U: S x (L + m). -infinity where the density is zero.
+  Vector operator()(const Matrix& U) {
+    const Index S = U.rows(), L = unknowns_.size(), m = U.cols() - L;
     Vector out(S);
-    Matrix values(table_.size(), S);
-    for (Index s = 0; s < S; ++s) {
-      if (s % 256 == 0) unknowns_.model().context().monitor.poll();
-      if (m > 0 || s == 0) {
-        table_.set_unconstrained(hyper(X.row(s).tail(m).transpose()));
-        if (m > 0) unknowns_.update_priors(table_.values());
-      }
+    Matrix X = Matrix::Zero(S, L), values(table_.size(), S);
+    at_points(U, [&](Index s, const std::optional<ConditionalPlace>& place) {
       values.col(s) = table_.values();
       // a flat prior has an infinite sd
       const bool finite = (values.col(s).array().isFinite() || !values_.array().isFinite()).all();
-      out[s] = finite ? unknowns_.log_prior(X.row(s).head(L).transpose()) + table_.log_prior() : -infinity;
-    }
+      out[s] = -infinity;
+      if (!place) return;
+      const Vector z = place->centre + place->root * U.row(s).head(L).transpose();
+      X.row(s) = z.transpose();
+      if (finite) out[s] = unknowns_.log_prior(z) + table_.log_prior() + place->log_scale;
+    });
     add_log_likelihoods(X, values, m > 0, out);
     return out.unaryExpr([](double x) { return std::isfinite(x) ? x : -infinity; });
   }
 
+  /// The coefficients of points with a density.   S x L
+  Matrix coefficients(const Matrix& U) {
+    const Index L = unknowns_.size();
+    Matrix X = Matrix::Zero(U.rows(), L);
+    at_points(U, [&](Index s, const std::optional<ConditionalPlace>& place) {
+      if (place) X.row(s) = (place->centre + place->root * U.row(s).head(L).transpose()).transpose();
+    });
+    return X;
+  }
+
  private:
+  /// f(s, place) with the table and the priors at the hyperparameters of each point
+  template <class F>
+  void at_points(const Matrix& U, const F& f) {
+    const Index m = U.cols() - unknowns_.size();
+    std::optional<ConditionalPlace> place;
+    for (Index s = 0; s < U.rows(); ++s) {
+      if (s % 256 == 0) unknowns_.model().context().monitor.poll();
+      if (m > 0 || s == 0) {
+        table_.set_unconstrained(hyper(U.row(s).tail(m).transpose()));
+        if (m > 0) unknowns_.update_priors(table_.values());
+        place = axes_.place();
+      }
+      f(s, place);
+    }
+  }
+
   void add_log_likelihoods(const Matrix& X, const Matrix& values, bool moves, Vector& out) {
     LatentGaussianModel& model = unknowns_.model();
     const Index S = X.rows(), N = distinct_.offset.rows(), K = unknowns_.latents();
@@ -125,6 +152,7 @@ class JointDensity {
   }
 
   const Unknowns& unknowns_;
+  const ConditionalAxes& axes_;
   HyperTable& table_;
   std::vector<Index> free_;
   const std::function<std::unique_ptr<Likelihood>()>& another_;
@@ -133,11 +161,10 @@ class JointDensity {
   std::vector<PreparedRows> rows_;  // all of them, one after the other
 };
 
-/// A root of covariances, R R' = V, whose columns turn with the coefficients when these are those of other columns with
-/// the same space: points, and all that follows from them, then do not depend on the coding of factors, on units or on
-/// origins. With the hyperparameters first, R has the conditional covariance of the coefficients along its principal
-/// axes in the space of the rows that count, by G = sum_k W_k'W_k, each with the sign that gives its rows a positive
-/// skewness.
+/// A root of covariances of coefficients, R R' = V, whose columns turn with the coefficients when these are those of other
+/// columns with the same space: points, and all that follows from them, then do not depend on the coding of factors, on
+/// units or on origins. They are the principal axes of V in the space of the rows that count, by G = sum_k W_k'W_k, each
+/// with the sign that gives its rows a positive skewness.
 class Root {
  public:
   explicit Root(const Unknowns& unknowns)
@@ -149,26 +176,17 @@ class Root {
           unknowns.W(k).transpose() * counts_.asDiagonal() * unknowns.W(k);
   }
 
-  /// V: (L + m) x (L + m). Empty where it is not positive definite.
+  /// V: L x L. Empty where it is not positive definite.
   std::optional<Matrix> operator()(const Matrix& V) const {
     constexpr double ridge = 1e-6;  // of directions that the rows do not show
-    const Index L = unknowns_.size(), m = V.cols() - L;
-    Matrix out = Matrix::Zero(L + m, L + m);
-    Matrix left = V.topLeftCorner(L, L);
-    if (m > 0) {
-      const Eigen::LLT<Matrix> root(V.bottomRightCorner(m, m));
-      if (root.info() != Eigen::Success) return std::nullopt;
-      out.bottomRightCorner(m, m) = root.matrixL();
-      out.topRightCorner(L, m) = root.matrixL().solve(V.bottomLeftCorner(m, L)).transpose();
-      left.noalias() -= out.topRightCorner(L, m) * out.topRightCorner(L, m).transpose();
-    }
-    const Vector unit = left.diagonal().cwiseSqrt(), inverse = unit.cwiseInverse();
+    const Index L = unknowns_.size();
+    const Vector unit = V.diagonal().cwiseSqrt(), inverse = unit.cwiseInverse();
     if (!unit.allFinite() || !(unit.array() > 0).all()) return std::nullopt;
-    const Eigen::LLT<Matrix> own(inverse.asDiagonal() * left * inverse.asDiagonal());
+    const Eigen::LLT<Matrix> own(inverse.asDiagonal() * V * inverse.asDiagonal());
     if (own.info() != Eigen::Success) return std::nullopt;
     // in units of the sds: H = G + a share of V^-1, H = T T'
     Matrix H = unit.asDiagonal() * gram_ * unit.asDiagonal();
-    const double share = ridge * (H.cwiseProduct(inverse.asDiagonal() * left * inverse.asDiagonal())).sum() /
+    const double share = ridge * (H.cwiseProduct(inverse.asDiagonal() * V * inverse.asDiagonal())).sum() /
                          static_cast<double>(L);
     H += (share > 0 ? share : 1.0) * own.solve(Matrix::Identity(L, L));
     const Eigen::LLT<Matrix> rows(H);
@@ -178,24 +196,36 @@ class Root {
     const Eigen::SelfAdjointEigenSolver<Matrix> axes(half * half.transpose());
     if (axes.info() != Eigen::Success || !(axes.eigenvalues().array() > 0).all()) return std::nullopt;
     const Matrix R = rows.matrixU().solve(axes.eigenvectors() * axes.eigenvalues().cwiseSqrt().asDiagonal());
+    Matrix out(L, L);
     for (Index j = 0; j < L; ++j) {
       const Vector column = unit.asDiagonal() * R.col(L - 1 - j);  // the longest first
-      out.col(j).head(L) = sign_of(column) * column;
+      out.col(j) = sign_of(column, unit) * column;
     }
     return out;
   }
 
  private:
-  double sign_of(const Vector& axis) const {
-    double sum = 0, size = 0, largest = 0;
+  /// unit: the sds of the coefficients
+  double sign_of(const Vector& axis, const Vector& unit) const {
+    constexpr double shown = 1e-3;  // of what each coefficient alone would do to a row
+    std::vector<Vector> rows;
+    double largest = 0, apart = 0;
     for (Index k = 0; k < unknowns_.latents(); ++k) {
-      const Vector rows =
-          counts_.cwiseProduct(unknowns_.W(k) * axis.segment(unknowns_.first(k), unknowns_.count(k)));
-      const Vector cubes = rows.array().cube();
+      const auto own = axis.segment(unknowns_.first(k), unknowns_.count(k));
+      rows.push_back(counts_.cwiseProduct(unknowns_.W(k) * own));
+      largest = std::max(largest, rows.back().cwiseAbs().maxCoeff());
+      apart = std::max(apart, counts_.cwiseProduct(unknowns_.W(k).cwiseAbs() * own.cwiseAbs()).maxCoeff());
+    }
+    // an intercept and all groups against each other: the rows have only rounding
+    if (!(largest > shown * apart)) rows = {axis.cwiseQuotient(unit)};
+    double sum = 0, size = 0;
+    largest = 0;
+    for (const Vector& of : rows) {
+      const Vector cubes = of.array().cube();
       sum += cubes.sum();
       size += cubes.cwiseAbs().sum();
-      for (Index n = 0; n < rows.size(); ++n)
-        if (std::abs(rows[n]) > 1.001 * std::abs(largest)) largest = rows[n];
+      for (Index n = 0; n < of.size(); ++n)
+        if (std::abs(of[n]) > 1.001 * std::abs(largest)) largest = of[n];
     }
     return (std::abs(sum) > 1e-6 * size ? sum : largest) < 0 ? -1 : 1;
   }
@@ -204,6 +234,48 @@ class Root {
   Vector counts_;  // one for each row that does, else zero
   Matrix gram_;
 };
+
+struct JointStart {
+  ConditionalAxes axes;
+  ImportanceStart points;
+};
+
+/// From the joint Gaussian at the mode. Hyperparameters move the coefficients' means as there; how they do so by the priors
+/// the axes know. Empty where it is not positive definite.
+std::optional<JointStart> joint_start(const Unknowns& unknowns, HyperTable& table, const std::vector<Index>& free,
+                                      const CoefficientGaussian& start) {
+  constexpr double step = 0.01;  // sds
+  const Index D = start.mean.size(), L = unknowns.size(), m = D - L;
+  const Matrix& V = start.covariance;
+  const Eigen::LLT<Matrix> hyper(V.bottomRightCorner(m, m));
+  if (m > 0 && hyper.info() != Eigen::Success) return std::nullopt;
+  const Matrix hyper_root = hyper.matrixL();
+  // the means' change by one sd along each axis of the hyperparameters
+  Matrix moves = hyper.matrixL().solve(V.bottomLeftCorner(m, L)).transpose();
+  const std::optional<Matrix> root = Root(unknowns)(V.topLeftCorner(L, L) - moves * moves.transpose());
+  if (!root) return std::nullopt;
+  JointStart out{ConditionalAxes(unknowns, start.mean.head(L), *root),
+                 {Vector::Zero(D), Matrix::Identity(D, D)}};
+  if (m == 0) return out;
+  out.points.mean.tail(m) = start.mean.tail(m);
+  out.points.root.bottomRightCorner(m, m) = hyper_root;
+  if (moves.isZero(0)) return out;
+  const Vector values = table.values(), x0 = table.unconstrained();
+  const auto centre = [&](Index axis, double by) -> Vector {
+    Vector x = x0;
+    for (Index i = 0; i < m; ++i) x[free[static_cast<std::size_t>(i)]] += by * hyper_root(i, axis);
+    table.set_unconstrained(x);
+    unknowns.update_priors(table.values());
+    const std::optional<ConditionalPlace> there = out.axes.place();
+    return there ? there->centre : start.mean.head(L);
+  };
+  for (Index axis = 0; axis < m; ++axis)
+    moves.col(axis) -= (centre(axis, step) - centre(axis, -step)) / (2 * step);
+  table.set_values(values);
+  unknowns.update_priors(values);
+  out.points.root.topRightCorner(L, m) = Eigen::PartialPivLU<Matrix>(*root).solve(moves);
+  return out;
+}
 
 /// As many points as a fit can keep, where these are fewer: by systematic resampling, and then moved so that they have
 /// the same mean and covariance.
@@ -250,19 +322,20 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
                                               const std::vector<Index>& free, CoefficientGaussian start,
                                               const std::function<std::unique_ptr<Likelihood>()>& another) {
   const Index D = start.mean.size(), L = unknowns.size(), S = points_for(D, unknowns.model().rows());
-  const std::optional<Matrix> root = Root(unknowns)(start.covariance);
-  if (!root) return std::nullopt;
-  JointDensity density(unknowns, table, free, another);
+  const std::optional<JointStart> from = joint_start(unknowns, table, free, start);
+  if (!from) return std::nullopt;
+  JointDensity density(unknowns, from->axes, table, free, another);
   ImportanceControl control;
   control.points = S;
+  control.scales = D - L;
   // few rows can afford to go on until sds stand still to the points' own noise
   if (static_cast<double>(S * unknowns.model().rows()) < 4e5) control.enough *= 0.5;
   std::optional<ImportancePoints> found = importance_points(
-      unknowns.model().context(), {std::move(start.mean), *root}, [&](const Matrix& X) { return density(X); },
-      control);
+      unknowns.model().context(), from->points, [&](const Matrix& U) { return density(U); }, control);
   if (!found) return std::nullopt;
   WeightedPoints out;
   static_cast<PointsQuality&>(out) = *found;
+  found->X.leftCols(L) = density.coefficients(found->X);
   keep_few(found->X, found->weight);
   const Matrix& X = found->X;
   out.coefficients = X.leftCols(L);

@@ -333,7 +333,7 @@ test_that("a smooth whose variance is estimated as zero is said where it has an 
   expect_identical(zero$status, "at bound")
   expect_gt(zero$lwr, zero$estimate)
   # without an interval the table says it
-  expect_length(galvi(y ~ s(x), d)$notes, 0L)
+  expect_length(galvi(y ~ s(x), d, control = galvi_control(uncertainty = "factorised"))$notes, 0L)
 })
 
 test_that("priors without a mean do not stop the notes", {

@@ -388,7 +388,8 @@ test_that("a soap film ends at its boundary: beyond it predictions are missing a
   d$y <- mgcv::fs.test(d$v, d$w, b = 1) + rnorm(nrow(d), 0, 0.3)
   knots <- data.frame(v = rep(seq(-0.5, 3, by = 0.5), 4), w = rep(c(-0.6, -0.3, 0.3, 0.6), each = 8))
   film <- y ~ u + s(v, w, k = 15, bs = "so", xt = list(bnd = edge, nmax = 60, knots = knots))
-  fit <- galvi(film, data = d, prior = list(default = normal(0, Inf), intercept = normal(0, Inf)))
+  fit <- galvi(film, data = d, prior = list(default = normal(0, Inf), intercept = normal(0, Inf)),
+    control = galvi_control(uncertainty = "factorised"))
   gam <- mgcv::gam(y ~ u + s(v, w, k = 15, bs = "so", xt = list(bnd = edge, nmax = 60)), data = d, knots = knots,
     method = "REML")
   new <- data.frame(u = 1, v = c(0, 1, NA, 2), w = c(0, 0.5, 0, -0.5))

@@ -99,8 +99,9 @@ test_that("gradients are those of differences, at the optimum and elsewhere", {
     model <- space_time_model(case, knots = some_knots)
     value <- model$hyper$value
     # inducing points do not move, but the gradient knows them
-    # a precision of 1e8 for what hardly changes leaves bounds, and so differences, with fewer digits
-    accuracy <- if (case == "level") 2e-4 else 2e-6
+    # a precision of 1e8 for what hardly changes leaves bounds and gradients with fewer digits: by another BLAS, or at other
+    # sites, these are off by 2e-5 to 4e-4, with differences of any step
+    accuracy <- if (case == "level") 1e-3 else 2e-6
     wanted <- central_gradient(function(h) bound_at(model, h)$elbo, value)
     expect_close(bound_at(model, value)$gradient, wanted, accuracy)
     sites <- list(lambda = as.matrix(rexp(60)), b = as.matrix(rnorm(60)))

@@ -145,18 +145,21 @@ test_that("uncertainty = \"factorised\" treats predictors as independent and say
 test_that("names with commas stay whole in what print() says", {
   d <- data.frame(x = ppoints(30), z = rep(1:5, 6) / 5, s = rep(c(0:4, 2), 5))
   fit <- galvi(cbind(s, 4 - s) ~ te(x, z, k = 3), d, binomial(), verbose = FALSE)
-  expect_match(uncertainty_line(fit), "take te(x, z).variance[1] and te(x, z).variance[2] as known", fixed = TRUE)
+  expect_match(uncertainty_line(fit), "values of te(x, z).variance[1] and te(x, z).variance[2].", fixed = TRUE)
   expect_identical(and_words(c("te(x, z)", "a", "b")), "te(x, z), a and b")
   expect_identical(and_words("te(x, z)"), "te(x, z)")
 })
 
 test_that("print() says that learned hyperparameters are taken as known, unless that was asked for", {
-  printed <- function(...) paste(capture.output(print(galvi(dist ~ gp(speed), cars, ...))), collapse = " ")
+  # more rows than states of a process are for
+  d <- data.frame(x = rep(1:21, 10))
+  d$y <- sin(d$x) + rep(c(-0.5, 0, 0.3, 0.1, -0.2), 42)
+  printed <- function(...) paste(capture.output(print(galvi(y ~ gp(x), d, ...))), collapse = " ")
   expect_match(printed(), "gaussian.variance as known: they may be too +small[.]$")
   expect_no_match(printed(control = galvi_control(uncertainty = "factorised")), "as known")
   expect_no_match(printed(hyper = "fixed"), "as known")
   # summary() says where they come from in any case, and once
-  whole <- paste(capture.output(print(summary(galvi(dist ~ gp(speed), cars)))), collapse = " ")
+  whole <- paste(capture.output(print(summary(galvi(y ~ gp(x), d)))), collapse = " ")
   expect_length(gregexpr("as known", whole)[[1L]], 1L)
 })
 
@@ -617,8 +620,32 @@ test_that("the variance of few groups is uncertain beside many other groups, smo
     expect_lt(abs(sd_of(formula) / line - 1), 0.05)
     expect_equal(sd_of(formula), sd_of(formula, hyper = "integrate"), tolerance = 0.01)
   }
-  # not for a smooth by itself
-  expect_identical(uncertainty_method(galvi(y ~ s(x), e, poisson())), "factorised")
+})
+
+test_that("smooths, fields and processes of few rows have the posterior of their hyperparameters", {
+  set.seed(2)
+  d <- mgcv::gamSim(1, 400, verbose = FALSE)
+  d$y <- rpois(400, exp(d$f / 10))
+  formula <- y ~ s(x1) + s(x2)
+  fit <- galvi(formula, d, poisson(), verbose = FALSE)
+  expect_identical(uncertainty_method(fit), "states")
+  known <- update(fit, control = galvi_control(uncertainty = "factorised"), verbose = FALSE)
+  expect_identical(fit$hyper$estimate, known$hyper$estimate)
+  link <- function(fit) predict(fit, d[c(1, 100, 200, 300), ], type = "link", se.fit = TRUE)
+  # by a Markov chain of 20,000 steps, whose two halves differ by up to one per cent
+  chain <- list(fit = c(0.857, 0.799, 0.961, 0.824), se.fit = c(0.0946, 0.0898, 0.1151, 0.0975))
+  expect_lt(max(abs(link(fit)$se.fit / chain$se.fit - 1)), 0.06)
+  expect_lt(max(abs(link(fit)$fit - chain$fit) / chain$se.fit), 0.1)
+  expect_gt(max(abs(link(known)$se.fit / chain$se.fit - 1)), 0.1)
+
+  nile <- data.frame(year = 1871:1970, y = as.numeric(Nile))
+  for (formula in list(y ~ rw1(year), y ~ gp(year))) {
+    expect_identical(uncertainty_method(galvi(formula, nile, verbose = FALSE)), "states")
+  }
+  # each state of a process of more rows takes as long as a fit
+  expect_identical(uncertainty_method(galvi(y ~ gp(x2), d, poisson(), verbose = FALSE)), "factorised")
+  hurdle <- galvi(list(y ~ s(x2), hu ~ s(x1)), transform(d, y = y * (x0 > 0.3)), hurdle(poisson()), verbose = FALSE)
+  expect_identical(uncertainty_method(hurdle), "states")
 })
 
 test_that("few binary rows a group: states weigh by the evidence, which the bound is further below the larger the variance", {

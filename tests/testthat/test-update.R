@@ -204,3 +204,9 @@ test_that("fixed standard deviations and correlations of another number of effec
   # where it is typed it is an error
   expect_error(update(fits[[1L]], . ~ . - (1 + x | g) + (1 | g), prior = list(sd = fixed(1:2))), "must be one number")
 })
+
+test_that("a prior that is NULL in the caller is none", {
+  wrapped <- function(prior = NULL) update(galvi(dist ~ speed, cars, prior = prior), . ~ .)
+  expect_identical(coef(wrapped()), coef(galvi(dist ~ speed, cars)))
+  expect_identical(coef(wrapped(normal(0, 1))), coef(galvi(dist ~ speed, cars, prior = normal(0, 1))))
+})
