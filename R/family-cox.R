@@ -73,6 +73,13 @@
 #' the log hazards of all intervals, always the same, so that results can be reproduced. The hazard of the last
 #' interval goes on beyond the last time. With `breaks = "events"` the cumulative hazard is a step function, as
 #' Breslow's, and the hazard is the step divided by the time since the event before it (NA after the last event).
+#'
+#' Intervals of curves are too wide where each interval has one event and a flat prior, as with `cox("events", baseline =
+#' "iid", variance = fixed(1e6))`: log hazards are drawn from Gaussian distributions, so that a hazard with one event is
+#' log-normal, and its standard deviation is 1.31 times that of the gamma distribution that it has. Intervals of survival
+#' probabilities in `survival::lung` (112 events of men) were 18 to 32 % wider than exact ones; coefficients and the
+#' curves themselves are not concerned. With 8 events in an interval the factor is 1.03.
+#'
 #' In place of `survival::basehaz()` use `"cumhaz"` for a row with the covariates of interest, and in place of
 #' `survival::cox.zph()` a fit with `tve(x)`: the variance of its walk is near zero where hazards are proportional.
 #'
