@@ -203,7 +203,12 @@ cox_times <- function(y, name, weights = NULL, status = NULL) {
     several_events_error(name, attr(y, "states"))
   }
   if (!isTRUE(type %in% c("right", "counting"))) {
-    response_error(name, sprintf(paste(
+    # status 0 or 1, of cens(), is that of right-censored times
+    right <- identical(type, "interval") && all(unclass(y)[, "status"] %in% c(0, 1, NA))
+    response_error(name, if (right) paste(
+      "has right-censored times alone: for cox() write survival::Surv(time, status) on the left side of the formula,",
+      "where status is 1 for an event"
+    ) else sprintf(paste(
       "is a survival object of type %s: cox() compares an event with the rows that were at risk at its time, which",
       "must be known. weibull(), exponential(), loglogistic() and lognormal() take intervals"
     ), describe(type)))

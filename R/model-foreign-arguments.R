@@ -156,15 +156,20 @@ has_noise <- function(call) {
   "sigma" %in% c(names(parameters), unlist(lapply(parameters, `[[`, "also")))
 }
 
-with_family <- function(call, value, names) {
+# The call with a family in place of `dist`; NULL: we have none such.
+with_family <- function(call, value) {
   name <- if (is.character(value)) value else deparse_one(value)
   ours <- c(
     weibull = "weibull()", exponential = "exponential()", lognormal = "lognormal()", loglogistic = "loglogistic()",
     gaussian = "gaussian()", logistic = "student()", poisson = "poisson()", negbin = "negbinomial()",
       geometric = "geometric()",
-    binomial = "binomial()", t = "student()"
+    binomial = "binomial()", t = "student()", rayleigh = "weibull(shape = fixed(2))"
   )[name]
-  call$family <- str2lang(if (is.na(ours)) sprintf("galvi_family(\"%s\")", name) else ours)
+  if (is.na(ours)) {
+    if (is.null(tryCatch(as_galvi_family(name), error = function(e) NULL))) return(NULL)
+    ours <- sprintf("galvi_family(\"%s\")", name)
+  }
+  call$family <- str2lang(ours)
   call
 }
 
@@ -702,9 +707,12 @@ variance_advice <- function(call, weights, correlation = NULL, data = NULL) {
   out <- list(say = sprintf("`weights = %s` is a variance function of nlme.", deparse_one(weights)))
   if (!is.null(any_named(call[["family"]], "variance"))) {
     out$call <- with_sds_of_times(call, weights, correlation, data)
-    out$say <- c(out$say, if (!is.null(out$call)) "The correlated term has a standard deviation for each time." else paste(
+    out$say <- c(out$say, if (!is.null(out$call)) {
+      "The correlated term has a standard deviation for each time."
+    } else paste(
       "With a fixed variance there is no formula of sigma: standard deviations are those of the correlated term, one for",
-      "each time in us(), hetar1() and toep(), one for all in ar1() and ou(). Galvi has no others beside a correlation."
+      "each time in `us()`, `hetar1()` and `toep()`, one for all in `ar1()` and `ou()`. Galvi has no others beside a",
+      "correlation."
     ))
     return(out)
   }
@@ -725,7 +733,7 @@ variance_advice <- function(call, weights, correlation = NULL, data = NULL) {
 # Terms of times that have one standard deviation, and those that have one for each time.
 words_with_sds <- c(us = "us", ar1 = "hetar1", homtoep = "toep")
 
-# The call whose correlated term has the standard deviations of varIdent(form = ~ 1 | time); NULL where it has none such.
+# The call whose correlated term has the standard deviations of varIdent(form = ~ 1 | time); NULL where there is none.
 with_sds_of_times <- function(call, weights, correlation, data) {
   form <- if (any_head(weights) == "varIdent") variance_form(weights)
   word <- words_with_sds[any_head(correlation$term)]
@@ -864,10 +872,15 @@ foreign_arguments <- local({
     }
   )
   stored <- drop("A fit keeps its data and model frame already.")
-  families <- function(names) list(
-    to = function(call, value) with_zero_part(with_family(call, value, names)),
+  families <- list(
+    to = function(call, value) {
+      call <- with_family(call, value)
+      if (!is.null(call)) with_zero_part(call)
+    },
     say = function(call, value) {
-      if (!identical(with_zero_part(with_family(call, value, names)), with_family(call, value, names))) paste(
+      own <- with_family(call, value)
+      if (is.null(own)) return(sprintf("There is no family %s; `family` has those there are.", deparse_one(value)))
+      if (!identical(with_zero_part(own), own)) paste(
         "The part behind the bar is that of zeros, `zi` of zero_inflated() as in zeroinfl() and `hu` of hurdle() as in",
         "hurdle()."
       )
@@ -930,7 +943,7 @@ foreign_arguments <- local({
           if (is.null(first_formula(call))) as.call(append(as.list(call), list(value), 1L)) else call
         },
         say = "The first argument is the formula."),
-      dist = families(NULL), distribution = families(NULL), link = list(
+      dist = families, distribution = families, link = list(
         to = function(call, value) with_link(call, value), say = "The link is an argument of the family."
       ),
       Ntrials = list(

@@ -107,7 +107,7 @@ inla_say <- function(v, a, env) {
   generic <- model %in% c("generic", "generic0")
   c(
     if (model == "object") sprintf(paste(
-      "`model = %s` is an object: if it is one of inla.spde2.pcmatern(), the Matern field is spde(), of two coordinates,",
+      "`model = %s` is an object: in place of INLA's SPDE models the Matern field is spde(), of two coordinates,",
       "for which easting and northing stand here; other models have a name in quotes."
     ), deparse_one(a[["model"]])) else if (!model %in% known) {
       sprintf("galvi has no model \"%s\": this is a smooth function.", model)
