@@ -155,7 +155,7 @@ as_control <- function(control) {
     stop_galvi("argument", sprintf("`control` must be galvi_control(...), not %s.", describe(control)))
   }
   if (identical(control, last_checked$control)) return(control)
-  if (any(c("epsilon", "maxit", "optimizer") %in% names(control))) {
+  if (any(c("epsilon", "maxit", "optimizer", "maxIter", "iter.max") %in% names(control))) {
     stop_galvi("argument", paste(
       "`control` has settings of another function: write control = galvi_control(), whose `tol` and `max_iterations`",
       "are what glm.control() has as `epsilon` and `maxit`."

@@ -73,6 +73,13 @@
 #' the log hazards of all intervals, always the same, so that results can be reproduced. The hazard of the last
 #' interval goes on beyond the last time. With `breaks = "events"` the cumulative hazard is a step function, as
 #' Breslow's, and the hazard is the step divided by the time since the event before it (NA after the last event).
+#'
+#' Intervals of curves are too wide where each interval has one event and a flat prior, as with `cox("events", baseline =
+#' "iid", variance = fixed(1e6))`: log hazards are drawn from Gaussian distributions, so that a hazard with one event is
+#' log-normal, and its standard deviation is 1.31 times that of the gamma distribution that it has. Intervals of survival
+#' probabilities in `survival::lung` (112 events of men) were 18 to 32 % wider than exact ones; coefficients and the
+#' curves themselves are not concerned. With 8 events in an interval the factor is 1.03.
+#'
 #' In place of `survival::basehaz()` use `"cumhaz"` for a row with the covariates of interest, and in place of
 #' `survival::cox.zph()` a fit with `tve(x)`: the variance of its walk is near zero where hazards are proportional.
 #'
@@ -196,7 +203,12 @@ cox_times <- function(y, name, weights = NULL, status = NULL) {
     several_events_error(name, attr(y, "states"))
   }
   if (!isTRUE(type %in% c("right", "counting"))) {
-    response_error(name, sprintf(paste(
+    # status 0 or 1, of cens(), is that of right-censored times
+    right <- identical(type, "interval") && all(unclass(y)[, "status"] %in% c(0, 1, NA))
+    response_error(name, if (right) paste(
+      "has right-censored times alone: for cox() write survival::Surv(time, status) on the left side of the formula,",
+      "where status is 1 for an event"
+    ) else sprintf(paste(
       "is a survival object of type %s: cox() compares an event with the rows that were at risk at its time, which",
       "must be known. weibull(), exponential(), loglogistic() and lognormal() take intervals"
     ), describe(type)))

@@ -2,6 +2,9 @@
 
 # ---- pieces of the table ----
 
+# An argument of what may be a call, by its name.
+any_named <- function(expr, name) if (is.call(expr)) expr[[name]]
+
 replace_in <- function(call, name, value) {
   call[[name]] <- value
   call
@@ -153,15 +156,20 @@ has_noise <- function(call) {
   "sigma" %in% c(names(parameters), unlist(lapply(parameters, `[[`, "also")))
 }
 
-with_family <- function(call, value, names) {
+# The call with a family in place of `dist`; NULL: we have none such.
+with_family <- function(call, value) {
   name <- if (is.character(value)) value else deparse_one(value)
   ours <- c(
     weibull = "weibull()", exponential = "exponential()", lognormal = "lognormal()", loglogistic = "loglogistic()",
     gaussian = "gaussian()", logistic = "student()", poisson = "poisson()", negbin = "negbinomial()",
       geometric = "geometric()",
-    binomial = "binomial()", t = "student()"
+    binomial = "binomial()", t = "student()", rayleigh = "weibull(shape = fixed(2))"
   )[name]
-  call$family <- str2lang(if (is.na(ours)) sprintf("galvi_family(\"%s\")", name) else ours)
+  if (is.na(ours)) {
+    if (is.null(tryCatch(as_galvi_family(name), error = function(e) NULL))) return(NULL)
+    ours <- sprintf("galvi_family(\"%s\")", name)
+  }
+  call$family <- str2lang(ours)
   call
 }
 
@@ -203,13 +211,19 @@ with_known_family <- function(call) {
   replace_in(call, "family", as.call(c(as.name(known$family), arguments)))
 }
 
-# The settings of samplers that brms and rstanarm take in `control`.
-without_sampler_control <- function(call) {
+# `control` without the settings of samplers that brms and rstanarm take there, and without another function's, as those
+# of lmeControl().
+without_foreign_control <- function(call) {
   control <- call[["control"]]
+  if (is_foreign_control(control)) return(replace_in(call, "control", NULL))
   if (head_name(control) != "list" || is.null(names(control))) return(call)
   control <- control[!names(control) %in% c("adapt_delta", "max_treedepth", "stepsize", "metric")]
   call["control"] <- if (length(control) > 1L) list(control)
   call
+}
+
+is_foreign_control <- function(control) {
+  grepl("[cC]ontrol$", any_head(control)) && any_head(control) != "galvi_control"
 }
 
 with_link <- function(call, value) {
@@ -220,23 +234,152 @@ with_link <- function(call, value) {
   call
 }
 
-# random = ~ x | g, list(g = ~ x), list(~ 1 | a, ~ 1 | b)
+# random = ~ x | g, list(g = ~ x), list(~ 1 | a, ~ 1 | b), after with_groups_of_lme(); the levels of a list are nested
 with_random <- function(call, value) {
   # a formula that was made elsewhere
   if (is.null(first_formula(call))) return(NULL)
-  forms <- if (head_name(value) %in% c("list", "c")) as.list(value)[-1L] else list(value)
-  groups <- names(forms)
-  for (i in seq_along(forms)) {
-    right <- if (head_name(forms[[i]]) == "~") forms[[i]][[length(forms[[i]])]] else forms[[i]]
-    terms <- if (head_name(right) %in% bars) list(call("(", right)) else if (length(groups) && nzchar(groups[i])) {
-      list(bar_call(right, as.name(groups[i])))
-    } else lapply(summands(right), function(piece) effects_of_group(piece$expr))
-    for (term in terms) {
-      if (is.null(term)) return(NULL)
-      call <- with_summand(call, term)
+  right <- if (head_name(value) == "~") value[[length(value)]] else value
+  terms <- if (head_name(value) %in% c("list", "c")) nested_effects(as.list(value)[-1L]) else {
+    if (head_name(right) %in% bars) list(call("(", right)) else {
+      lapply(summands(right), function(piece) effects_of_group(piece$expr))
     }
   }
+  for (term in terms) {
+    if (is.null(term)) return(NULL)
+    call <- with_summand(call, term)
+  }
   call
+}
+
+#' The terms of a list of lme(), outer groups first
+#' @return A list of calls, with NULL for what galvi does not have or what names no group.
+#' @noRd
+nested_effects <- function(forms) {
+  groups <- lapply(seq_along(forms), function(i) group_of_level(forms, i))
+  unlist(lapply(seq_along(forms), function(i) {
+    if (any(vapply(groups[seq_len(i)], is.null, NA))) return(list(NULL))
+    form <- forms[[i]]
+    right <- if (head_name(form) == "~") form[[length(form)]]
+    if (head_name(right) %in% bars) form <- call("~", right[[2L]])
+    effects_of_matrix(form, colon_of(groups[seq_len(i)]))
+  }), recursive = FALSE)
+}
+
+# Of list(g = ~ x) and list(~ x | g), else NULL.
+group_of_level <- function(forms, i) {
+  name <- names(forms)[i]
+  if (length(name) && nzchar(name)) return(as.name(name))
+  right <- if (head_name(forms[[i]]) == "~") forms[[i]][[length(forms[[i]])]]
+  if (head_name(right) %in% bars) innermost_of(right[[3L]])
+}
+
+colon_of <- function(groups) Reduce(function(a, b) call(":", a, b), groups)
+
+# a / b -> a:b
+innermost_of <- function(group) {
+  if (head_name(group) == "/") call(":", innermost_of(group[[2L]]), innermost_of(group[[3L]])) else group
+}
+
+# Classes of covariance matrices of nlme.
+matrix_classes <- c(
+  pdSymm = "|", pdLogChol = "|", pdNatural = "|", pdDiag = "||", pdIdent = "homdiag", pdCompSymm = "homcs",
+  pdBlocked = NA
+)
+
+#' ~ x or pdDiag(~ x) -> list((x || g)); NULL in it for what galvi does not have
+#' @noRd
+effects_of_matrix <- function(form, group) {
+  if (head_name(form) == "~") return(list(bar_call(form[[length(form)]], group)))
+  parts <- Find(function(x) head_name(x) == "list", as.list(form)[-1L])
+  if (any_head(form) == "pdBlocked" && length(form) == 2L && !is.null(parts)) {
+    return(unlist(lapply(as.list(parts)[-1L], effects_of_matrix, group), recursive = FALSE))
+  }
+  word <- matrix_classes[any_head(form)]
+  own <- if (is.call(form)) Find(function(x) head_name(x) == "~", as.list(form)[-1L])
+  if (is.na(word) || is.null(own)) return(list(NULL))
+  effects <- own[[length(own)]]
+  if (identical(effects, 1) || word == "|") return(list(bar_call(effects, group)))
+  list(if (word == "||") call("(", call("||", effects, group)) else call(word, call("|", effects, group)))
+}
+
+say_random <- function(call, value) c(
+  "Random effects stand in the formula.",
+  if (head_name(value) %in% c("list", "c") && length(value) > 2L) {
+    "In a list of lme() each group is nested in those before it."
+  }
+)
+
+# ---- groups that lme() finds by itself ----
+
+#' Arguments of lme() with the groups that it takes from elsewhere: those of `random` from groupedData, those of
+#' `correlation` from `random`, or from the only groups of the formula
+#' @param extra,call,data As check_foreign_arguments() has them.
+#' @return list(arguments, say)
+#' @noRd
+with_groups_of_lme <- function(extra, call, data) {
+  random <- if (!is.null(extra$random)) random_with_group(extra$random, data)
+  if (!is.null(random)) extra$random <- random$value
+  if (grepl("^cor[A-Z]", any_head(extra$correlation))) {
+    group <- if (!is.null(random)) innermost_group(random$value) else {
+      written <- unique(lapply(bars_in(or_else(extra$fixed, first_formula(call))), `[[`, 3L))
+      if (length(written) == 1L) innermost_of(written[[1L]])
+    }
+    if (!is.null(group)) extra$correlation <- correlation_with_group(extra$correlation, group)
+  }
+  list(arguments = extra, say = random$say)
+}
+
+#' random = ~ x and pdDiag(~ x), which name no group. In MCMCglmm ~ g are effects of the levels of g: so it is read
+#' unless the data are grouped, or values with fractions cannot be groups.
+#' @return list(value, say)
+#' @noRd
+random_with_group <- function(value, data) {
+  right <- if (head_name(value) == "~") value[[length(value)]]
+  matrix <- any_head(value) %in% names(matrix_classes)
+  structured <- any(vapply(summands(right), function(piece) {
+    any_head(factors_of(piece$expr)[[1L]]) %in% names(variance_structures)
+  }, NA))
+  if (!matrix && (is.null(right) || structured || length(bars_in(right)))) return(list(value = value))
+  group <- if (inherits(data, "groupedData")) bars_in(attr(data, "formula"))[[1L]][[3L]]
+  say <- NULL
+  if (is.null(group)) {
+    columns <- as.list(data)[intersect(all.vars(right), names(data))]
+    numbers <- Filter(is.numeric, columns)
+    whole <- vapply(numbers, function(x) all(x == round(x), na.rm = TRUE), NA)
+    if (!matrix && all(whole) && length(all.vars(right))) {
+      return(list(value = value, say = if (length(numbers)) sprintf(
+        "`%s` is read as groups, as in MCMCglmm; effects of lme() name theirs, as in %s | g.", deparse_one(value),
+        deparse_one(value)
+      )))
+    }
+    group <- quote(g)
+    say <- "Here g is the grouping factor, which neither `random` nor the data name."
+  }
+  levels <- all.vars(group)
+  list(say = say, value = if (!matrix) call("~", call("|", right, group)) else {
+    as.call(c(quote(list), stats::setNames(rep(list(value), length(levels)), levels)))
+  })
+}
+
+# The innermost group of `random`, a:b of a / b; NULL where it is not seen.
+innermost_group <- function(random) {
+  if (head_name(random) == "~") random <- call("list", random)
+  if (!head_name(random) %in% c("list", "c")) return(NULL)
+  forms <- as.list(random)[-1L]
+  groups <- lapply(seq_along(forms), function(i) group_of_level(forms, i))
+  if (!any(vapply(groups, is.null, NA))) colon_of(groups)
+}
+
+# corAR1(form = ~ t) -> corAR1(form = ~ t | g)
+correlation_with_group <- function(value, group) {
+  at <- which(vapply(as.list(value), head_name, "") == "~")
+  if (!length(at)) {
+    value$form <- call("~", call("|", 1, group))
+    return(value)
+  }
+  right <- value[[at[1L]]][[length(value[[at[1L]]])]]
+  if (!head_name(right) %in% bars) value[[at[1L]]] <- call("~", call("|", right, group))
+  value
 }
 
 # Variance structures of MCMCglmm; NA: we have none such.
@@ -355,29 +498,31 @@ say_correlation <- function(call, value) {
 }
 
 #' A correlation of residuals as a term
-#' @return list(term; noise: is there noise beside it? group: NULL for one series; step, data: the column of times that
-#'   has to be made, and the data with it, where the order of rows is meant; say: what else there is to know)
+#' @return list(term; noise: is there noise beside it? group: NULL for one series; times; step, data: the column of times
+#'   that has to be made, and the data with it, where the order of rows is meant; say: what else there is to know)
 #' @noRd
 read_correlation <- function(call, value) {
   form <- if (is.call(value)) Find(function(x) head_name(x) == "~", as.list(value)[-1L])
   right <- if (is.null(form)) 1 else form[[length(form)]]
-  group <- if (head_name(right) == "|") right[[3L]]
+  group <- if (head_name(right) == "|") innermost_of(right[[3L]])
   at <- if (head_name(right) == "|") right[[2L]] else right
-  out <- list(group = group, noise = FALSE)
+  out <- list(group = group, times = at)
   named <- any_head(value)
   # the order of rows is none in which all are alike
   if (identical(at, 1) && named != "corCompSymm") {
     first <- first_formula(call)
-    of <- if (is.null(group)) first[[2L]] else group
+    within <- if (!is.null(group)) factors_of(group)
+    of <- if (is.null(group)) first[[2L]] else within[[1L]]
     rows <- call("seq_along", if (is.null(of)) quote(y) else of)
-    at <- if (is.null(group)) rows else call("ave", rows, group, FUN = quote(seq_along))
+    at <- if (is.null(group)) rows else as.call(c(quote(ave), rows, within, FUN = quote(seq_along)))
+    out$times <- at
     if (!is.null(call[["data"]])) {
       out$step <- utils::tail(make.unique(c(all.vars(first), "step"), "_"), 1L)
       out$data <- as.call(c(quote(transform), call[["data"]], stats::setNames(list(at), out$step)))
       at <- as.name(out$step)
     }
   }
-  c(out[setdiff(names(out), "noise")], correlation_term(named, value, at, group))
+  c(out, correlation_term(named, value, at, group))
 }
 
 #' Its list(term, noise, say)
@@ -392,7 +537,10 @@ correlation_term <- function(named, value, at, group) {
     if (identical(kernel, quote(matern12())) && length(places) == 1L && !is.null(group)) {
       return(list(term = call("ou", call("|", at, group)), noise = noise, say = say))
     }
-    by <- if (!is.null(group)) list(by = call("factor", group), by_hyper = "shared")
+    levels <- if (!is.null(group)) factors_of(group)
+    by <- if (length(levels)) {
+      list(by = as.call(c(if (length(levels) > 1L) quote(interaction) else quote(factor), levels)), by_hyper = "shared")
+    }
     list(term = as.call(c(list(quote(gp)), places, by, list(kernel = kernel, center = FALSE))), noise = noise, say = say)
   }
   noise <- is.call(value) && identical(value[["nugget"]], TRUE)
@@ -475,11 +623,23 @@ check_foreign_arguments <- function(extra, call, data = NULL) {
   new <- call
   for (name in found) new[[name]] <- NULL
   new <- with_known_family(new)
+  weights <- if (any_head(call[["weights"]]) %in% variance_functions) call[["weights"]]
+  if (!is.null(weights)) new$weights <- NULL
+  completed <- with_groups_of_lme(extra, new, data)
+  extra <- completed$arguments
   say <- character()
+  own <- NULL
   for (name in found) {
     entry <- table[[name]]
+    if (name == "correlation" && !is.null(new)) own <- read_correlation(new, extra[[name]])
     say <- c(say, if (is.function(entry$say)) entry$say(new, extra[[name]]) else entry$say)
     if (is.null(entry$to)) new <- NULL else if (!is.null(new)) new <- entry$to(new, extra[[name]])
+  }
+  say <- c(say, completed$say)
+  if (!is.null(new) && !is.null(weights)) {
+    advice <- variance_advice(new, weights, own, data)
+    say <- c(say, advice$say)
+    new <- advice$call
   }
   if (!is.null(new)) {
     method <- new[["method"]]
@@ -487,7 +647,10 @@ check_foreign_arguments <- function(extra, call, data = NULL) {
       say <- c(say, foreign_methods[[method]])
       new <- without_foreign_method(new, data)
     }
-    new <- without_sampler_control(with_classes(call, new, data))
+    if (is_foreign_control(new[["control"]])) {
+      say <- c(say, sprintf("The settings of %s() are left out.", any_head(new[["control"]])))
+    }
+    new <- without_foreign_control(with_classes(call, new, data))
     say <- c(say, sprintf("Write %s.", call_text(with_own_terms(new))))
   }
   stop_galvi("argument", sprintf(
@@ -530,19 +693,68 @@ check_foreign_method <- function(method, call, data = NULL) {
 check_variance_function <- function(call) {
   weights <- call[["weights"]]
   if (!any_head(weights) %in% variance_functions) return(invisible())
-  parts <- variance_parts(weights)
   call$weights <- NULL
-  of_means <- vapply(parts, reads_means, NA)
+  advice <- variance_advice(call, weights)
+  write <- if (!is.null(advice$call)) sprintf("Write %s.", call_text(with_own_terms(advice$call)))
+  stop_galvi("argument", paste(c(advice$say, write), collapse = " "))
+}
+
+#' A variance function of nlme in a call without it
+#' @param correlation From read_correlation(): a term that stands in the call, or NULL.
+#' @return list(call: NULL where there is none; say)
+#' @noRd
+variance_advice <- function(call, weights, correlation = NULL, data = NULL) {
+  out <- list(say = sprintf("`weights = %s` is a variance function of nlme.", deparse_one(weights)))
+  if (!is.null(any_named(call[["family"]], "variance"))) {
+    out$call <- with_sds_of_times(call, weights, correlation, data)
+    out$say <- c(out$say, if (!is.null(out$call)) {
+      "The correlated term has a standard deviation for each time."
+    } else paste(
+      "With a fixed variance there is no formula of sigma: standard deviations are those of the correlated term, one for",
+      "each time in `us()`, `hetar1()` and `toep()`, one for all in `ar1()` and `ou()`. Galvi has no others beside a",
+      "correlation."
+    ))
+    return(out)
+  }
+  parts <- variance_parts(weights)
   right <- Reduce(function(a, b) call("+", a, b), lapply(parts, variance_predictor, first_formula(call)[[3L]]))
-  stop_galvi("argument", sprintf(
-    "`weights = %s` is a variance function of nlme: here sigma has a formula of its own, of its logarithm.%s Write %s.",
-    deparse_one(weights),
-    if (!any(of_means)) "" else paste(
-      " It is not a function of the fitted values, but it may have their predictors; in families such as Gamma(\"log\")",
+  out$say <- c(
+    out$say, "Here sigma has a formula of its own, of its logarithm.",
+    if (any(vapply(parts, reads_means, NA))) paste(
+      "It is not a function of the fitted values, but it may have their predictors; in families such as Gamma(\"log\")",
       "and tweedie() the variance grows with the mean."
     ),
-    call_text(with_own_terms(with_parameter_formula(call, call("~", right), "sigma", NULL)))
-  ))
+    if (!is.null(correlation)) "It is that of the noise beside the correlated term; in nlme it is that of both."
+  )
+  out$call <- with_parameter_formula(call, call("~", right), "sigma", NULL)
+  out
+}
+
+# Terms of times that have one standard deviation, and those that have one for each time.
+words_with_sds <- c(us = "us", ar1 = "hetar1", homtoep = "toep")
+
+# The call whose correlated term has the standard deviations of varIdent(form = ~ 1 | time); NULL where there is none.
+with_sds_of_times <- function(call, weights, correlation, data) {
+  form <- if (any_head(weights) == "varIdent") variance_form(weights)
+  word <- words_with_sds[any_head(correlation$term)]
+  if (head_name(form) != "|" || is.na(word) || !same_partition(form[[3L]], correlation$times, data)) return(NULL)
+  change_formula(call, function(f) {
+    pieces <- lapply(summands(f[[3L]]), function(piece) {
+      if (identical(piece$expr, correlation$term)) piece$expr[[1L]] <- as.name(word)
+      piece
+    })
+    f[[3L]] <- sum_of(pieces)
+    f
+  })
+}
+
+# Do two expressions tell the same rows apart?
+same_partition <- function(a, b, data) {
+  if (identical(a, b)) return(TRUE)
+  values <- tryCatch(lapply(list(a, b), eval, as.list(data), globalenv()), error = function(e) NULL)
+  if (is.null(values) || length(values[[1L]]) != length(values[[2L]])) return(FALSE)
+  counts <- vapply(c(values, list(do.call(paste, values))), function(x) length(unique(x)), 0L)
+  length(unique(counts)) == 1L
 }
 
 variance_functions <- c("varIdent", "varPower", "varExp", "varFixed", "varConstPower", "varComb")
@@ -660,10 +872,15 @@ foreign_arguments <- local({
     }
   )
   stored <- drop("A fit keeps its data and model frame already.")
-  families <- function(names) list(
-    to = function(call, value) with_zero_part(with_family(call, value, names)),
+  families <- list(
+    to = function(call, value) {
+      call <- with_family(call, value)
+      if (!is.null(call)) with_zero_part(call)
+    },
     say = function(call, value) {
-      if (!identical(with_zero_part(with_family(call, value, names)), with_family(call, value, names))) paste(
+      own <- with_family(call, value)
+      if (is.null(own)) return(sprintf("There is no family %s; `family` has those there are.", deparse_one(value)))
+      if (!identical(with_zero_part(own), own)) paste(
         "The part behind the bar is that of zeros, `zi` of zero_inflated() as in zeroinfl() and `hu` of hurdle() as in",
         "hurdle()."
       )
@@ -714,7 +931,7 @@ foreign_arguments <- local({
         "cumulative() could cross."
       )),
       threshold = drop("Thresholds are free."),
-      random = list(to = function(call, value) with_random(call, value), say = "Random effects stand in the formula."),
+      random = list(to = with_random, say = say_random),
       rcov = list(to = with_residual_levels, say = say_residual_levels),
       kernel = list(to = with_kernel, say = say_kernel),
       covtype = list(to = function(call, value) with_kernel(call, value, ard = TRUE), say = function(call, value) {
@@ -726,7 +943,7 @@ foreign_arguments <- local({
           if (is.null(first_formula(call))) as.call(append(as.list(call), list(value), 1L)) else call
         },
         say = "The first argument is the formula."),
-      dist = families(NULL), distribution = families(NULL), link = list(
+      dist = families, distribution = families, link = list(
         to = function(call, value) with_link(call, value), say = "The link is an argument of the family."
       ),
       Ntrials = list(

@@ -29,8 +29,11 @@ graph_term <- function(model) {
   }
 }
 
-# f(g, w, model = ) of INLA: effects of the levels of g, times w
+#' f(g, w, model = ) of INLA: effects of the levels of g, times w
+#' @return Text; NULL where there is no such term.
+#' @noRd
 inla_term <- function(v, a) {
+  if (!is.null(a[["copy"]])) return(NULL)
   g <- first_of(v, "g")
   model <- inla_model(a)
   weight <- inla_weight(v, a)
@@ -43,7 +46,7 @@ inla_term <- function(v, a) {
   graph <- argument_text(a[["graph"]], "W")
   own <- function(name, ...) sprintf("%s(%s)", name, paste(c(g, ..., extra), collapse = ", "))
   process <- function(kernel) sprintf("gp(%s)", paste(c(g, by, sprintf("kernel = %s", kernel)), collapse = ", "))
-  switch(model,
+  to <- switch(model,
     iid = own("iid"), rw1 = own("rw1"), rw2 = own("rw2"), crw2 = own("rw2"), ar1 = own("ar1"),
     ar = own(autoregression(a[["order"]])),
     besag = own("gmrf", sprintf("graph = %s", graph)),
@@ -53,11 +56,37 @@ inla_term <- function(v, a) {
     generic = , generic0 = sprintf("(%s | gr(%s, precision = %s))",
       if (is.null(weight)) "1" else paste("0 +", weight), g, argument_text(a[["Cmatrix"]], "Q")),
     ou = process("matern12()"), linear = paste(c(g, weight), collapse = ":"),
+    object = sprintf("spde(%s)", paste(c("easting", "northing", by), collapse = ", ")),
     seasonal = process(seasonal_kernel(a)), sprintf("gp(%s)", paste(c(g, by), collapse = ", "))
   )
+  or_else(inla_product(to, a), to)
 }
 
-inla_model <- function(a) if (is.character(a[["model"]])) a[["model"]] else "iid"
+# "object": not a name in quotes, as that of inla.spde2.pcmatern()
+inla_model <- function(a) {
+  model <- a[["model"]]
+  if (is.null(model)) "iid" else if (is.character(model)) model else "object"
+}
+
+#' group = t, control.group = list(model = "ar1"): a product of fields, ar1(t, by = spde(x, y)); NULL where there is none
+#' @param inner The field of one group.
+#' @noRd
+inla_product <- function(inner, a) {
+  if (is.null(a[["group"]])) return(NULL)
+  control <- a[["control.group"]]
+  steps <- inla_term(deparse_one(a[["group"]]), list(
+    model = or_else(any_named(control, "model"), "exchangeable"), order = any_named(control, "order"),
+    graph = any_named(control, "graph")
+  ))
+  word <- function(text) head_name(str2lang(text))
+  for (pair in list(c(steps, inner), c(inner, steps))) {
+    outer <- str2lang(pair[1L])
+    if (!word(pair[1L]) %in% words_that("repeats") || !word(pair[2L]) %in% words_that("repeated")) next
+    if (length(outer) > 2L) next  # arguments that a product does not have
+    outer$by <- str2lang(pair[2L])
+    return(deparse_one(outer))
+  }
+}
 
 # What the effects are multiplied by, or NULL.
 inla_weight <- function(v, a) {
@@ -67,13 +96,26 @@ inla_weight <- function(v, a) {
 #' What inla_term() does not carry
 #' @noRd
 inla_say <- function(v, a, env) {
+  if (!is.null(a[["copy"]])) return(paste(
+    "Effects that several variables share are those of a group with several members, (1 | mm(a, b)), and no other term",
+    "is copied."
+  ))
   model <- inla_model(a)
   weight <- inla_weight(v, a)
   known <- c("iid", "rw1", "rw2", "crw2", "ar1", "ar", "besag", "bym2", "besagproper", "bym", "generic", "generic0", "ou",
     "linear", "seasonal")
   generic <- model %in% c("generic", "generic0")
   c(
-    if (!model %in% known) sprintf("galvi has no model \"%s\": this is a smooth function.", model),
+    if (model == "object") sprintf(paste(
+      "`model = %s` is an object: in place of INLA's SPDE models the Matern field is spde(), of two coordinates,",
+      "for which easting and northing stand here; other models have a name in quotes."
+    ), deparse_one(a[["model"]])) else if (!model %in% known) {
+      sprintf("galvi has no model \"%s\": this is a smooth function.", model)
+    },
+    if (!is.null(a[["group"]]) && is.null(inla_product(inla_term(v, replace(a, "group", list(NULL))), a))) sprintf(paste(
+      "`group = %s` is left out: copies of effects that are related are products of two fields, as in",
+      "ar1(t, by = gmrf(g, graph = W)), and galvi has none of these two."
+    ), deparse_one(a[["group"]])),
     if (generic) sprintf("The row names of the matrix are the levels of `%s`.", first_of(v, "g")),
     if (generic && !is.null(a[["replicate"]])) "Such a term has no replicates.",
     if (model == "ar") order_say(a[["order"]]),
@@ -383,7 +425,7 @@ is_users_own <- function(name, env) {
   is.function(f) && !is.primitive(f) && identical(topenv(environment(f)), globalenv())
 }
 
-#' One call of another package's term -> list(from, to: text, say), NULL if it is none
+#' One call of another package's term -> list(from, to: text, or NULL where galvi has none, say), NULL if it is none
 #' @noRd
 foreign_term <- function(expr, env, table) {
   name <- any_head(expr)
@@ -423,7 +465,8 @@ foreign_term <- function(expr, env, table) {
   if (is.function(say)) say <- say(v, a, env)
   say <- gsub("%s", first_of(v, "x"), say, fixed = TRUE)
   to <- entry$to(v, a)
-  say <- paste(c(say, stand_in_text(expr, to, paste(say, collapse = ""))), collapse = " ")
+  if (!is.null(to)) say <- c(say, stand_in_text(expr, to, paste(say, collapse = "")))
+  say <- paste(say, collapse = " ")
   list(from = if (other) package else entry$from, to = to, say = say, family = entry$family)
 }
 
@@ -436,7 +479,7 @@ without_foreign <- function(expr, env, table, note) {
   if (is.null(found) && head_name(expr) == "(" && head_name(expr[[2L]]) %in% bars) found <- foreign_bar(expr[[2L]])
   if (!is.null(found)) {
     note(c(list(old = deparse_one(expr)), found))
-    return(str2lang(found$to))
+    return(if (is.null(found$to)) expr else str2lang(found$to))
   }
   if (!head_name(expr) %in% formula_operators || head_name(expr) %in% bars) return(expr)
   expr[-1L] <- lapply(as.list(expr)[-1L], without_foreign, env, table, note)
@@ -487,6 +530,9 @@ check_foreign_formula <- function(formula, table = foreign_terms, data = NULL) {
     stop_galvi("formula", paste(
       foreign_message(found$notes), "Terms are added and have no products: a surface is te(a, b) or gp(a, b)."
     ))
+  }
+  if (any(vapply(found$notes, function(one) is.null(one$to), NA))) {
+    stop_galvi("formula", foreign_message(found$notes))
   }
   family <- Find(Negate(is.null), lapply(found$notes, `[[`, "family"))
   stop_rewritten("formula", foreign_message(found$notes), formula, found$to, family)
@@ -571,7 +617,9 @@ foreign_message <- function(notes) {
   shown <- utils::head(notes, 3L)
   paste(vapply(shown, function(one) {
     paste0(
-      if (!is.null(one$how)) {
+      if (is.null(one$to)) {
+        sprintf("`%s` is of %s, and galvi has no such term.", one$old, one$from)
+      } else if (!is.null(one$how)) {
         sprintf("`%s` %s: write %s.", one$old, one$how, one$to)
       } else if (is.null(one$from)) {
         sprintf("`%s` is not found: write %s.", one$old, one$to)
@@ -658,9 +706,9 @@ call_text <- function(call) {
 #' What other packages write, and what to write here
 #'
 #' @return A list by the name of their function: from, the package; to(a, by), ours as text, from the unnamed arguments
-#'   as text and all arguments as expressions; say, what the two do not share, or say(a, by, env), or NULL; bar: only where one of the
-#'   arguments is `x | g`; strict: also where the user has a function of this name; family: the call of a family that
-#'   takes the place of gaussian().
+#'   as text and all arguments as expressions, or NULL where we have none; say, what the two do not share, or
+#'   say(a, by, env), or NULL; bar: only where one of the arguments is `x | g`; strict: also where the user has a function
+#'   of this name; family: the call of a family that takes the place of gaussian().
 #' @noRd
 foreign_terms <- local({
   term <- function(from, to, say = NULL, bar = FALSE, strict = FALSE, family = NULL) {

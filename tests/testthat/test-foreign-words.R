@@ -19,7 +19,7 @@ stranger_objects <- function(d) {
   dimnames(A) <- list(levels(d$g), levels(d$g))
   W <- 1 * (abs(outer(1:12, 1:12, "-")) == 1)
   dimnames(W) <- dimnames(A)
-  list(d = d, A = A, W = W)
+  list(d = d, A = A, W = W, easting = d$x, northing = d$z)
 }
 
 # The call that a message ends with.
@@ -53,6 +53,8 @@ test_that("terms of other packages are shown as they are written here, and run",
     f(t, model = "ar", order = 2), f(t, x, model = "rw1"), f(t, x, model = "rw2", replicate = g),
     f(g, x, model = "besag", graph = W), f(t, x, model = "seasonal", season.length = 3), f(x, z, model = "linear"),
     f(t, model = "rw1", hyper = list(prec = list(prior = "pc.prec", param = c(1, 0.01)))), f(t, model = "wild"),
+    f(s, model = spde), f(t, model = "ar1", group = f),
+    f(g, model = "besag", graph = W, group = t, control.group = list(model = "ar1")),
     ar(time = t, gr = g, p = 2), mo(t) * x, x * mo(t), mo(t):x, mo(t) * g, mo(t) * log(w),
     gp(x, kernel = matern(5 / 2)), gp(x, kernel = RBF(2)), gp(x, nu = 5 / 2),
     gp(x, kernel = "exp_quad"), gp(x, z, ard = TRUE), gp(x, z, smoothness = 1.5)
@@ -113,6 +115,14 @@ test_that("advice for a term keeps what it means, and names what it leaves out",
     gmrf(g, graph = W), "prior = list(\"gmrf(g)\" = list(sd = pc(1, 0.01)))")
   means(f(g, hyper = list(prec = list(initial = log(4), fixed = TRUE))), iid(g), "list(sd = fixed(0.5))")
   means(f(t, model = "wild"), gp(t), "galvi has no model \"wild\"")
+  means(f(s, model = spde), spde(easting, northing), "`model = spde` is an object")
+  means(f(s, model = spde, group = t, control.group = list(model = "ar1")), ar1(t, by = spde(easting, northing)))
+  means(f(g, model = "besag", graph = W, group = t, control.group = list(model = "rw1")), rw1(t, by = gmrf(g, graph = W)))
+  means(f(t, model = "ar1", group = g, control.group = list(model = "iid")), ar1(t, by = iid(g)))
+  means(f(t, model = "ar1", group = g), ar1(t), "`group = g` is left out")
+  said <- message_of_error(galvi(x ~ f(g) + f(id, copy = "g"), d))
+  expect_match(said, "(1 | mm(a, b))", fixed = TRUE)
+  expect_no_match(said, "In full")
   means(mo(t) * z, rw1(t) + rw1(t, by = z) + z)
   means(mo(t):z, rw1(t, by = z))
   means(f(x, model = "linear", hyper = list(prec = list(initial = 1))), x, "prior = list(\"x\" = normal(0, 1))")
@@ -452,6 +462,74 @@ test_that("correlations and variance functions of nlme are advised as models tha
   }
 })
 
+test_that("calls of lme() keep the groups, matrices and variances that they mean", {
+  Orthodont <- nlme::Orthodont
+  Oats <- nlme::Oats
+  ungrouped <- transform(as.data.frame(Orthodont), age = age / 3)
+  advice <- function(call) {
+    said <- message_of_error(eval(call))
+    if (grepl("Write", said)) advised_call(said) else said
+  }
+  env <- environment()
+  means <- function(theirs, ours) {
+    expect_identical(advice(substitute(theirs)), substitute(ours))
+    expect_runs(substitute(ours), env, deparse1(substitute(ours)))
+  }
+  # a list is nested
+  means(galvi(yield ~ nitro, Oats, random = list(Block = ~1, Variety = ~1)),
+    galvi(yield ~ nitro + (1 | Block) + (1 | Block:Variety), data = Oats))
+  means(galvi(yield ~ nitro, Oats, random = list(~ nitro | Block, ~ 1 | Variety)),
+    galvi(yield ~ nitro + (nitro | Block) + (1 | Block:Variety), data = Oats))
+  # groups are those of the data; without them they are not guessed
+  means(galvi(distance ~ age, Orthodont, random = ~age), galvi(distance ~ age + (age | Subject), data = Orthodont))
+  said <- message_of_error(galvi(distance ~ age, ungrouped, random = ~age))
+  expect_identical(advised_call(said), quote(galvi(distance ~ age + (age | g), data = ungrouped)))
+  expect_match(said, "g is the grouping factor", fixed = TRUE)
+  expect_identical(advice(quote(galvi(distance ~ age, ungrouped, random = ~Subject))),
+    quote(galvi(distance ~ age + (1 | Subject), data = ungrouped)))
+  expect_match(message_of_error(galvi(distance ~ age, as.data.frame(Orthodont), random = ~age)), "is read as groups")
+  # matrices
+  means(galvi(distance ~ age, Orthodont, random = pdDiag(~age)),
+    galvi(distance ~ age + (age || Subject), data = Orthodont))
+  means(galvi(distance ~ age, ungrouped, random = list(Subject = pdDiag(~age))),
+    galvi(distance ~ age + (age || Subject), data = ungrouped))
+  means(galvi(yield ~ nitro, Oats, random = list(Block = pdIdent(~ Variety - 1))),
+    galvi(yield ~ nitro + homdiag(Variety - 1 | Block), data = Oats))
+  means(galvi(distance ~ age, ungrouped, random = list(Subject = pdBlocked(list(~1, ~ age - 1)))),
+    galvi(distance ~ age + (1 | Subject) + (age - 1 | Subject), data = ungrouped))
+  expect_no_match(advice(quote(galvi(distance ~ age, Orthodont,
+    random = list(Subject = pdBlocked(list(~1, ~ age - 1), pdClass = "pdIdent"))))), "Write")
+  # correlations within the groups of `random`, the innermost of several
+  means(galvi(distance ~ age, Orthodont, random = ~ 1 | Subject, correlation = corAR1(form = ~age)),
+    galvi(distance ~ age + (1 | Subject) + ar1(0 + factor(age) | Subject), data = Orthodont,
+      family = galvi_family("gaussian", variance = fixed(0))))
+  means(galvi(yield ~ nitro, Oats, random = ~ 1 | Block/Variety, correlation = corAR1()),
+    galvi(yield ~ nitro + (1 | Block/Variety) + ar1(0 + factor(step) | Block:Variety),
+      data = transform(Oats, step = ave(seq_along(Block), Block, Variety, FUN = seq_along)),
+      family = galvi_family("gaussian", variance = fixed(0))))
+  means(galvi(yield ~ nitro + (1 | Block/Variety), Oats, correlation = corGaus(form = ~nitro)),
+    galvi(yield ~ nitro + (1 | Block/Variety) +
+      gp(nitro, by = interaction(Block, Variety), by_hyper = "shared", kernel = se(), center = FALSE),
+      data = Oats, family = galvi_family("gaussian", variance = fixed(0))))
+  # variances by time are those of the correlated term, others have no formula beside it
+  means(galvi(distance ~ age, Orthodont, correlation = corAR1(form = ~ 1 | Subject), weights = varIdent(form = ~ 1 | age)),
+    galvi(distance ~ age + hetar1(0 + factor(step) | Subject),
+      data = transform(Orthodont, step = ave(seq_along(Subject), Subject, FUN = seq_along)),
+      family = galvi_family("gaussian", variance = fixed(0))))
+  means(galvi(distance ~ age, Orthodont, weights = varIdent(form = ~ 1 | age), correlation = corSymm(form = ~ age | Subject)),
+    galvi(distance ~ age + us(0 + factor(age) | Subject), data = Orthodont,
+      family = galvi_family("gaussian", variance = fixed(0))))
+  expect_no_match(advice(quote(galvi(distance ~ age, Orthodont, correlation = corAR1(form = ~ 1 | Subject),
+    weights = varIdent(form = ~ 1 | Sex)))), "Write")
+  expect_no_match(advice(quote(galvi(distance ~ age + us(0 + factor(age) | Subject), Orthodont,
+    weights = varIdent(form = ~ 1 | age), family = galvi_family("gaussian", variance = fixed(0))))), "Write")
+  # both at once
+  means(galvi(distance ~ age, Orthodont, random = ~ 1 | Subject, weights = varIdent(form = ~ 1 | Sex),
+    control = lmeControl()), galvi(list(distance ~ age + (1 | Subject), sigma ~ Sex), data = Orthodont))
+  expect_match(message_of_error(galvi(distance ~ age, Orthodont, control = nlme::lmeControl())),
+    "settings of another function")
+})
+
 test_that("a user's own function of such a name is left alone", {
   d <- stranger()
   env <- new.env(parent = globalenv())
@@ -671,6 +749,9 @@ test_that("numbers and links are those of the family in use", {
   say <- function(...) message_of_error(galvi(...))
   expect_match(say(Surv(time, status) ~ age, lung, family = weibull(), scale = 1), "exponential()", fixed = TRUE)
   expect_match(say(Surv(time, status) ~ age, lung, family = weibull(), scale = 0.5), "weibull(shape = fixed(2))", fixed = TRUE)
+  expect_no_match(say(Surv(time, status) ~ age, lung, dist = "extreme"), "Write")
+  expect_match(say(Surv(time, status) ~ age, lung, dist = "rayleigh"), "weibull(shape = fixed(2))", fixed = TRUE)
+  expect_match(say(time | cens(2 - status) ~ age, lung, family = cox()), "survival::Surv(time, status)", fixed = TRUE)
   expect_match(say(mpg ~ wt, mtcars, link = "log"), "gaussian(\"log\")", fixed = TRUE)
   expect_match(say(am ~ wt, mtcars, link = "log"), "binomial(\"log\")", fixed = TRUE)
   expect_match(say(mpg ~ wt, mtcars, weights = ~hp), "weights = hp,", fixed = TRUE)
