@@ -157,9 +157,13 @@ grid_data <- function(fit, dpar, data, params, mode = "link", ...) {
   view <- predictor_for(fit, dpar, "emmeans()")
   terms <- grid_terms(view)
   if (is.null(data)) data <- original_data(fit, setdiff(all.vars(terms), params))
-  # its offset is the mean of those of the rows, as for glm()
+  recovered <- function(...) {
+    emmeans::recover_data(call, terms, fit$na.action, data = data, params = params, ...)
+  }
   frame <- with_own_offsets(fit$data, or_else(view$number, 1L))
-  emmeans::recover_data(call, terms, fit$na.action, data = data, frame = frame, params = params, ...)
+  # offsets of the formula are those of the grid; the argument, and what is no column, has the mean over the rows
+  of_grid <- is.null(frame[["(offset)"]]) && all(unlist(lapply(offset_calls(view), all.vars)) %in% names(data))
+  if (of_grid) recovered(...) else recovered(frame = frame, ...)
 }
 
 #' The formula as emmeans() reads it, which takes each function left of `~` for a transformation: log(y) is one,

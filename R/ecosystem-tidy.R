@@ -12,7 +12,8 @@
 #' @param conf.level Probability of the intervals, between 0 and 1.
 #' @param exponentiate If TRUE, return exp(coefficient) of the fixed effects, such as odds ratios and rate ratios. FALSE
 #'   by default.
-#' @param data,newdata Data to which columns are added: the observations of the fit, or new data.
+#' @param data,newdata Data to which columns are added: the observations of the fit, or new data. Where `na.exclude` keeps
+#'   the places of rows with missing values, `data` may have these rows, too, as in broom: their predictions are NA.
 #' @param type.predict Scale of `.fitted`: `"response"` or `"link"`; for responses with several classes also `"prob"`.
 #' @param interval Limits `.lower` and `.upper` to add: `"none"` (the default), `"credible"` (or `"confidence"`) for the
 #'   linear predictor or the mean response, or `"prediction"` for a new response.

@@ -257,7 +257,7 @@ times_hash <- function(times) {
 
 #' @rawNamespace S3method(loo::kfold,galvi_cox)
 kfold.galvi_cox <- function(x, K = NULL, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
-                            save_fits = FALSE, ...) {
+                            save_fits = FALSE, seed = NULL, ...) {
   check_hazards_known(x, "kfold()")
   check_refittable(counts_view(x))
   hyper <- first_choice(hyper, c("refit", "fixed"), "hyper")
@@ -267,43 +267,42 @@ kfold.galvi_cox <- function(x, K = NULL, folds = NULL, group = NULL, joint = FAL
   }
   rows <- rows_view(x)
   groups <- if (!is.null(group)) left_out_groups(rows, group)
-  divided <- fold_numbers(rows, K, folds, groups)
+  divided <- fold_parts(rows, K, folds, groups, seed)
   known <- x$design$intervals
-  n <- rows$nobs
-  omitted <- split(seq_len(n), divided$fold)
   sites <- pieces_view(at_estimates(x))$posterior
   found <- each_once_warned(sprintf("fold %s", quote_row_names(divided$names)), "Without the rows of %s: ",
     function(k) {
-      refit <- refit_cox(x, which(divided$fold != k), hyper)
-      list(rows = held_out_times(x, refit, omitted[[k]], sites), fit = if (save_fits) refit)
+      part <- divided$parts[[k]]
+      refit <- refit_cox(x, part, hyper)
+      list(rows = part$times * held_out_times(x, refit, part, sites), fit = if (save_fits) refit)
     })
-  elpd <- numeric(n)
-  elpd[unlist(omitted)] <- unlist(lapply(found, `[[`, "rows"))
-  pointwise <- cbind(elpd_kfold = elpd, p_kfold = held_out_times(x, x, seq_len(n), sites) - elpd, kfoldic = -2 * elpd)
+  elpd <- over_folds(found, divided)
+  copies <- row_copies(known$weights)
+  each <- list(rows = seq_len(rows$nobs), left = known$weights / copies, whole = copies == 1)
+  lpd <- copies * held_out_times(x, x, each, sites)
+  pointwise <- cbind(elpd_kfold = elpd, p_kfold = lpd - elpd, kfoldic = -2 * elpd)
   rownames(pointwise) <- row.names(known$frame)
   together <- !is.null(groups) && divided$type %in% c("group", "grouped")
   sums <- if (together) rowsum(pointwise, group_numbers(groups), reorder = TRUE) else pointwise
   out <- list(estimates = loo_estimates(sums, if (together) rep(1, nrow(sums)) else known$weights),
     pointwise = pointwise)
-  if (save_fits) {
-    fits <- lapply(seq_along(omitted), function(k) {
-      list(fit = found[[k]]$fit, omitted = omitted[[k]], predicted = omitted[[k]])
-    })
-    out$fits <- do.call(rbind, fits)
-    rownames(out$fits) <- divided$names
-  }
-  structure(out, K = length(omitted), folds = divided$fold, fold_type = divided$type, group = attr(groups, "label"),
-    joint = "obs", yhash = times_hash(known$times), class = c("kfold", "loo"))
+  if (save_fits) out$fits <- kept_fits(found, divided, logical(rows$nobs))
+  structure(out, K = length(divided$parts), folds = divided$fold, fold_type = divided$type,
+    group = attr(groups, "label"), joint = "obs", yhash = times_hash(known$times), class = c("kfold", "loo"))
 }
 
-#' The fit to some of its rows, with the same intervals
+#' The fit to what a fold leaves, with the same intervals
+#' @param part Of fold_parts().
 #' @noRd
-refit_cox <- function(fit, rows, hyper) {
+refit_cox <- function(fit, part, hyper) {
   learned <- hyper == "refit" && any(fit$model$hyper$learned)
   known <- fit$design$intervals
   columns <- stats::setNames(data.frame(matrix(0, 0L, length(fit$design$columns))), fit$design$columns)
   args <- not_null(fit$design[c("weights", "offset")])
-  frame <- frame_of_rows(known$frame, rows)
+  frame <- known$frame
+  some <- part$rows[!part$whole]
+  frame[["(weights)"]][some] <- frame[["(weights)"]][some] - part$left[!part$whole]
+  frame <- frame_of_rows(frame, setdiff(seq_len(nrow(frame)), part$rows[part$whole]))
   attr(frame, "na.action") <- NULL
   design <- naming_rows(frame_labels(frame), design_of_times(
     cox_parts(fit$formula, columns, unlist(lapply(args, all.vars))), fit$family, frame, args, known
@@ -314,22 +313,25 @@ refit_cox <- function(fit, rows, hyper) {
 }
 
 #' Log densities of rows' times by a fit that may have been made without them
-#' @param sites The posterior of pieces_view() of the fit to all rows, by which densities are computed.
+#' @param part Of fold_parts(). sites: the posterior of pieces_view() of the fit to all rows, by which densities are
+#'   computed.
 #' @noRd
-held_out_times <- function(fit, refit, rows, sites) {
+held_out_times <- function(fit, refit, part, sites) {
   view <- pieces_view(fit)
   pieces <- fit$design$intervals$pieces
-  own <- which(pieces$row %in% rows)
-  blocks <- split(seq_along(own), factor(pieces$row[own], rows))
+  rows <- part$rows
+  own <- part_of_pieces(part, pieces$row)
+  blocks <- split(seq_along(own$rows), factor(pieces$row[own$rows], rows))
   some <- which(lengths(blocks) > 0L)
   # the rows of counts of these pieces, by the refit's own columns and nodes
-  target <- target_of_pieces(counts_view(refit), frame_of_rows(fit$data, pieces$at[own]))
-  target[c("y", "size", "weights")] <- lapply(view$model[c("y", "size", "weights")], `[`, own)
-  target$offset <- target$offset + (view$model$offset - fit$model$offset[pieces$at, , drop = FALSE])[own, ]
-  kept <- lapply(sites[c("mean", "alpha", "lambda")], function(x) x[own, , drop = FALSE])
-  density <- replace(numeric(length(rows)), some,
-    posterior_joint_densities(counts_view(refit), target, unname(blocks[some]), kept)$density)
-  density - count_constants(fit)[rows]
+  target <- target_of_pieces(counts_view(refit), frame_of_rows(fit$data, pieces$at[own$rows]))
+  target[c("y", "size")] <- lapply(view$model[c("y", "size")], `[`, own$rows)
+  target$weights <- own$left
+  target$offset <- target$offset + (view$model$offset - fit$model$offset[pieces$at, , drop = FALSE])[own$rows, ]
+  density <- replace(numeric(length(rows)), some, posterior_joint_densities(counts_view(refit), target,
+    unname(blocks[some]), sites_of_part(sites, own, view$model$weights))$density)
+  share <- ifelse(part$whole, 1, part$left / fit$design$intervals$weights[rows])
+  density - share * count_constants(fit)[rows]
 }
 
 # ---- draws ----

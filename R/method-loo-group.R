@@ -142,7 +142,7 @@ lost_coefficients <- function(fit, groups) {
     used <- seq_len(decomposed$rank)
     own <- decomposed$pivot[used]
     Q <- qr.Q(decomposed)[, used, drop = FALSE]
-    for (g in seq_along(groups)) {
+    for (g in which(lengths(groups) > 0L)) {
       parts <- svd(Q[groups[[g]], , drop = FALSE], nu = 0L)
       gone <- parts$v[, parts$d^2 > 1 - 1e-8, drop = FALSE]
       if (!ncol(gone)) next

@@ -35,7 +35,7 @@
 #' in plots and in `loo_R2()` are at the hyperparameters of all rows.
 #'
 #' Where weights multiply the log likelihood, a row of weight w > 1 stands for w observations, which are left out one at
-#' a time; a row of weight below 1 is left out as a whole. Elsewhere, and for binomial rows with several trials, a row
+#' a time, but together with [cox()] and [cs()]; a row of weight below 1 is left out as a whole. Elsewhere, and for binomial rows with several trials, a row
 #' is one observation. `loo::loo_compare()` counts each row as one
 #' observation; [anova()][anova.galvi] accounts for weights.
 #'

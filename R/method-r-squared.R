@@ -177,6 +177,10 @@ observation_variance <- function(fit, mean, groups) {
 #' each draw of the linear predictor, it is the variance of E\[y | eta\] over the observations, divided by the sum of
 #' this variance and the mean of Var\[y | eta\]. Random effects and smooth terms are included.
 #'
+#' Where `re_formula` leaves effects of groups out, as NA does, differences between these groups count as not
+#' explained: the variance of the means without them is divided by the sum of this variance and that of y - E\[y | eta\],
+#' as in brms.
+#'
 #' `loo_R2()` is 1 - Var(e) / Var(y), where e is the error of the leave-one-out prediction of y ([loo()][loo.galvi]),
 #' with Bayesian bootstrap weights. It does not rise with the number of parameters and can be negative.
 #'
@@ -191,7 +195,8 @@ observation_variance <- function(fit, mean, groups) {
 #' @return A vector of `ndraws` values; `bayes_R2()` of [responses()] with a list of families gives a matrix with a column
 #'   for each response, where levels of ordinal columns are the numbers 1, 2, ...
 #' @section Errors:
-#' `galvi_error_argument` for responses with classes, stochastic volatilities and infinite variances.
+#' `galvi_error_argument` for responses with classes, stochastic volatilities and infinite variances, and for censored
+#' responses where `re_formula` leaves effects out.
 #' @references Gelman, A., Goodrich, B., Gabry, J. and Vehtari, A. (2019). R-squared for Bayesian regression models.
 #'   The American Statistician 73(3), 307-309.
 #' @family predictions and draws
@@ -211,12 +216,12 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
   check_has_rows(object, "bayes_R2() needs them all")
   object <- answering_view(object)
   target <- draws_target(object, NULL, re_formula)
+  left_out <- !all(unlist(kept_effects(object, re_formula)))
+  if (left_out) check_observed(object, target, "bayes_R2(re_formula = )")
   moments <- over_draws(object, target, ndraws, function(fit, target, eta) {
-    if (has_classes(fit)) return(level_moments_given(fit, eta))
-    given <- with_known(list(mean = eta, variance = 0 * eta), target$known)
-    # of one trial
-    cbind(response_mean(fit, given), response_moment(fit, given, "variance", size = divisors_of(fit, target)))
-  }, c("mean", "variance"))
+    moments <- trial_moments(fit, target, eta)
+    if (left_out) with_errors(moments, fit, target) else moments
+  }, c("mean", "variance", if (left_out) "error"))
   count <- object$model$weights * object$model$size
   divided <- divided_rows(object, object$model)
   share <- function(rows) {
@@ -225,9 +230,10 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
     # weights that divide a dispersion do not change the number of observations
     if (all(divided[rows])) count <- count / weighted_mean(count, object$model$weights[rows])
     n <- sum(count)
-    mean <- matrix(moments[, , "mean"], nrow(moments))
-    within <- drop(matrix(moments[, , "variance"], nrow(moments)) %*% count) / n
-    explained <- drop((mean - drop(mean %*% count) / n)^2 %*% count) / max(n - 1, 1)
+    of <- function(what) matrix(moments[, , what], nrow(moments))
+    variance <- function(x) drop((x - drop(x %*% count) / n)^2 %*% count) / max(n - 1, 1)
+    explained <- variance(of("mean"))
+    within <- drop(of("variance") %*% count) / n + if (left_out) variance(of("error")) else 0
     if (!all(is.finite(explained + within))) {
       stop_galvi("argument", "bayes_R2() needs a finite variance of the response, given its linear predictor.")
     }
@@ -237,6 +243,21 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
   # columns of several families have units of their own
   items <- object$design$wide$items
   vapply(split(seq_along(count), factor(items[target$part], items)), share, numeric(nrow(moments)))
+}
+
+#' Means and variances of one trial given eta: N* x 2
+#' @noRd
+trial_moments <- function(fit, target, eta) {
+  if (has_classes(fit)) return(level_moments_given(fit, eta))
+  given <- with_known(list(mean = eta, variance = 0 * eta), target$known)
+  cbind(response_mean(fit, given), response_moment(fit, given, "variance", size = divisors_of(fit, target)))
+}
+
+#' The same with what was observed: variances of trials within rows, and errors of the means
+#' @noRd
+with_errors <- function(moments, fit, target) {
+  y <- target$y / trials_of(fit, target)
+  cbind(moments[, 1L], ifelse(trials_of(fit, target) > 1, y * (1 - y), 0), y - moments[, 1L])
 }
 
 #' @rdname bayes_R2

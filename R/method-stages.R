@@ -90,7 +90,7 @@ loo.galvi_stages <- function(x, group = NULL, joint = FALSE, ...) {
 
 #' @rawNamespace S3method(loo::kfold,galvi_stages)
 kfold.galvi_stages <- function(x, K = NULL, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
-                               save_fits = FALSE, ...) {
+                               save_fits = FALSE, seed = NULL, ...) {
   if (check_joint(joint, group) != "obs") {
     stop_galvi("argument", "kfold() with cs() predicts each row by itself: leave `joint` out.")
   }
@@ -102,35 +102,33 @@ kfold.galvi_stages <- function(x, K = NULL, folds = NULL, group = NULL, joint = 
   check_refittable(decisions)
   rows <- stages_view(x)
   groups <- if (!is.null(group)) left_out_groups(rows, group)
-  divided <- fold_numbers(rows, K, folds, groups)
-  omitted <- split(seq_len(rows$nobs), divided$fold)
+  divided <- fold_parts(rows, K, folds, groups, seed)
   # a row is left out with all of its decisions
-  fold <- divided$fold[x$design$stages$pieces$row]
-  lost <- lost_coefficients(decisions, structure(split(seq_along(fold), fold), names = divided$names))
-  warn_lost_folds(lost, divided$names)
+  parts <- lapply(divided$parts, part_of_pieces, x$design$stages$pieces$row)
+  lost <- lost_in_folds(decisions, divided, parts)
   lost$rows <- over_pieces(x, as.numeric(lost$rows)) > 0
   design <- kept_design(x)
   found <- each_once_warned(sprintf("fold %s", quote_row_names(divided$names)), "Without the rows of %s: ",
     function(k) {
-    refit <- fit_to_rows(decisions, design, which(fold != k), hyper, lost$names[[k]])
-    list(rows = held_out_classes(rows, refit, omitted[[k]]))
+    refit <- fit_without(decisions, design, parts[[k]], hyper, lost$names[[k]])
+    list(rows = held_out_classes(rows, refit, divided$parts[[k]]))
   })
-  kfold_table(rows, found, omitted, NULL, lost, divided, groups, "obs")
+  kfold_table(rows, found, NULL, lost, divided, groups, "obs")
 }
 
 #' Log probabilities of the classes of rows, under a fit of binary rows that has not seen them
-#' @param view From stages_view(), of all rows.
+#' @param view From stages_view(), of all rows. part: of fold_parts().
 #' @noRd
-held_out_classes <- function(view, refit, omitted) {
+held_out_classes <- function(view, refit, part) {
   known <- view$design$stages
   count <- view$stages$count
-  target <- target_of_pieces(refit, frame_of_decisions(known$frame, rep(omitted, each = count),
-    numeric(length(omitted) * count), every_stage(known, length(omitted))))
+  rows <- part$rows
+  target <- target_of_pieces(refit, frame_of_decisions(known$frame, rep(rows, each = count),
+    numeric(length(rows) * count), every_stage(known, length(rows))))
   view$stages$fit <- refit
   view$posterior <- refit$posterior
-  target[c("offset", "n")] <- list(by_stage(target$offset, count), length(omitted))
-  weighted(class_log_probability(view, stage_marginals(view, target), list(y = known$y[omitted])),
-    known$weights[omitted])
+  target[c("offset", "n")] <- list(by_stage(target$offset, count), length(rows))
+  part$times * weighted(class_log_probability(view, stage_marginals(view, target), list(y = known$y[rows])), part$left)
 }
 
 #' As that of a fit without cs()

@@ -22,7 +22,8 @@ data_inputs <- function(fit, as_brms = FALSE) {
   rows <- some_rows(nrow(fit$data))
   values <- list()
   made <- list()
-  left_out <- c(left_out, match(c(cox_names[["interval"]], stage_names[["stage"]]), names(variables), 0L))
+  inner <- c(cox_names[c("interval", "exposure")], stage_names[["stage"]])
+  left_out <- c(left_out, match(inner, names(variables), 0L))
   for (j in setdiff(seq_along(variables), left_out)) {
     name <- names(variables)[j]
     used <- intersect(all.vars(computed[[j]]), names(known))
@@ -41,7 +42,7 @@ data_inputs <- function(fit, as_brms = FALSE) {
     )
     values[made[[name]]$from] <- known[made[[name]]$from]
   }
-  list(values = values, made = made, terms = terms, as_brms = as_brms, offsets = if (as_brms) names(variables)[offsets])
+  list(values = values, made = made, terms = terms, as_brms = as_brms, offsets = if (as_brms) setdiff(names(variables)[offsets], inner))
 }
 
 # Variables of the frame that are others where they are computed from other rows.

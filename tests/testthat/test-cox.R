@@ -285,6 +285,12 @@ test_that("loo() leaves out rows, with densities of times", {
   expect_error(loo::loo(galvi(Surv(time, status) ~ sex, lung, at_events())), "baseline", class = "galvi_error_argument")
 })
 
+test_that("conditional_effects() shows no variable that cox() makes", {
+  fit <- galvi(survival::Surv(time, status) ~ age + offset(ph.ecog / 5), survival::lung, cox(breaks = 4), hyper = "fixed")
+  found <- conditional_effects(fit)$age
+  expect_setequal(grep("__$", names(found), invert = TRUE, value = TRUE), c("age", "ph.ecog"))
+})
+
 test_that("kfold() divides rows or subjects", {
   fit <- galvi(Surv(time, status) ~ age + sex + (1 | id), survival::kidney, cox(6))
   set.seed(1)

@@ -268,3 +268,55 @@ test_that("a seed gives the same random folds, and leaves the random numbers as 
   }
   expect_error(folds(seed = "one"), "`seed`", class = "galvi_error_argument")
 })
+
+test_that("copies of a row are divided among folds, as if each were a row", {
+  skip_if_not_installed("loo")
+  d <- as.data.frame(Titanic)
+  fit <- galvi(Survived ~ Sex + Class, d, binomial(), weights = frequency(Freq))
+  found <- kfold(fit, K = 3, hyper = "fixed", seed = 1, save_fits = TRUE)
+  held <- attr(found, "folds")
+  expect_identical(rowSums(held), pmax(d$Freq, 1))
+  expect_lte(diff(range(colSums(held))), 1)
+  # not each fold its share of a row
+  expect_gt(max(abs(held[d$Freq > 100, ] - d$Freq[d$Freq > 100] / 3)), 5)
+  hand <- numeric(32)
+  for (k in 1:3) {
+    d$left <- d$Freq - ifelse(d$Freq > 0, held[, k], 0)
+    refit <- galvi(Survived ~ Sex + Class, d, binomial(), weights = left, prior = fit$prior)
+    expect_close(coef(found$fits[[k, "fit"]]), coef(refit), 0.01)
+    hand <- hand + (d$Freq - d$left) * predict(refit, transform(d, left = 1), type = "density")
+  }
+  expect_close(elpd(found), hand, 0.01)
+  # the expanded rows have -1119.4 +- 2, and all copies of a row left out at once -5495
+  expect_close(sum(elpd(found)), -1119.4, 5)
+  one_copy <- kfold(fit, folds = "loo", hyper = "fixed")
+  expect_close(one_copy$pointwise[, 1], loo(fit)$pointwise[, 1], 0.05)
+  expect_close(kfold(fit, K = 3, hyper = "fixed", seed = 1, joint = TRUE)$estimates[1, 1], -1119.4, 5)
+  expect_true(all(attr(kfold(fit, K = 2, folds = "stratified", hyper = "fixed"), "folds") >= 0))
+  expect_error(kfold(fit, K = 3000), "at most 2,209, the number of rows and their copies", class = "galvi_error_argument")
+  # rows that are given belong to their folds
+  expect_identical(attr(quietly(kfold(fit, folds = rep(1:2, 16), hyper = "fixed")), "folds"), rep(1:2, 16))
+})
+
+test_that("copies of rows with pieces or decisions are divided, too, and a seed gives the same folds", {
+  skip_if_not_installed("loo")
+  set.seed(1)
+  d <- data.frame(x = rnorm(30), n = rep(1:3, 10))
+  d$k <- factor(cut(d$x + rlogis(30), c(-Inf, -1, 1, Inf), labels = FALSE), ordered = TRUE)
+  d$time <- rexp(30, exp(d$x))
+  d$event <- rep(c(1, 1, 0), 10)
+  cases <- list(
+    list(formula = k ~ cs(x), family = sratio()),
+    list(formula = survival::Surv(time, event) ~ x, family = cox(breaks = 4))
+  )
+  for (case in cases) {
+    fit <- quietly(do.call(galvi, c(case, list(data = d, weights = quote(frequency(n))))))
+    all <- quietly(do.call(galvi, c(case, list(data = d[rep(1:30, d$n), ]))))
+    one_copy <- quietly(kfold(fit, folds = "loo", hyper = "fixed"))$estimates
+    one_row <- quietly(loo(all))$estimates
+    expect_close(one_copy[1:2, 1], one_row[1:2, 1], 0.5)
+    first <- quietly(kfold(fit, K = 2, hyper = "fixed", seed = 1))
+    expect_identical(first, quietly(kfold(fit, K = 2, hyper = "fixed", seed = 1)))
+    expect_identical(rowSums(attr(first, "folds")), as.numeric(d$n))
+  }
+})

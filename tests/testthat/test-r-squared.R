@@ -144,6 +144,28 @@ test_that("bayes_R2() is b^2 v / (b^2 v + sigma^2) of a line, and takes trials o
   expect_error(rstantools::bayes_R2(other_fits()$classes), "loo", class = "galvi_error_argument")
 })
 
+test_that("bayes_R2(re_formula = ) counts what differs between groups as not explained, as brms", {
+  skip_if_not_installed("rstantools")
+  skip_if_not_installed("performance")
+  R2 <- function(fit, ...) mean(rstantools::bayes_R2(fit, ...))
+  fit <- galvi(Reaction ~ Days + (Days | Subject), sleepstudy)
+  mean <- rstantools::posterior_epred(fit, re_formula = NA, seed = 1)
+  of_brms <- apply(mean, 1L, var) / (apply(mean, 1L, var) + apply(sleepstudy$Reaction - t(mean), 2L, var))
+  set.seed(2)
+  expect_equal(R2(fit, re_formula = NA), mean(of_brms), tolerance = 0.03)
+  expect_equal(R2(fit, re_formula = NA), performance::r2(fit)$R2_marginal[[1L]], tolerance = 0.1)
+  expect_equal(R2(fit, re_formula = ~ (Days | Subject)), R2(fit), tolerance = 0.01)
+  # trials one by one, and without groups all is as it was
+  d <- data.frame(x = rep(1:4, 2), g = gl(4, 2), yes = c(2, 5, 9, 14, 1, 8, 8, 12), no = c(13, 9, 6, 1, 10, 9, 7, 2))
+  ones <- data.frame(d[c("x", "g")], y = rep(1:0, each = 8), n = c(d$yes, d$no))
+  sd <- list("(1 | g)" = list(sd = fixed(1)))
+  together <- galvi(cbind(yes, no) ~ x + (1 | g), d, binomial(), prior = sd)
+  apart <- galvi(y ~ x + (1 | g), ones[rep(1:16, ones$n), ], binomial(), prior = sd)
+  expect_equal(R2(together, re_formula = NA), R2(apart, re_formula = NA), tolerance = 0.05)
+  plain <- galvi(dist ~ speed, cars)
+  expect_equal(R2(plain, re_formula = NA), R2(plain), tolerance = 0.03)
+})
+
 test_that("loo_R2() is that of the residuals of lm() without each row", {
   skip_if_not_installed("rstantools")
   twin <- lm_twin(mpg ~ wt + cyl)
