@@ -44,7 +44,7 @@
 #'   columns `fit`, `omitted` (the rows left out) and `predicted` (those of them with a prediction).
 #' @param seed A whole number of at least 0, for the same random folds in every call; the state of R's random numbers
 #'   stays what it was. NULL, the default, takes the next random numbers.
-#' @param ... Not used: arguments that methods for other models have are passed over.
+#' @param ... `newdata`, `re_formula`, `resp` and `Ksub`, words of brms, are errors; other arguments are passed over.
 #' @return A list of classes `kfold` and `loo`, for use in `loo::loo_compare()`:
 #' \describe{
 #'   \item{`estimates`}{a matrix with columns `Estimate` and `SE` and rows `elpd_kfold`, the sum of the log predictive
@@ -77,6 +77,7 @@
 #' @rawNamespace S3method(loo::kfold,galvi)
 kfold.galvi <- function(x, K = NULL, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
                         save_fits = FALSE, seed = NULL, ...) {
+  refuse_foreign(list(...), "kfold()")
   check_refittable(x)
   hyper <- first_choice(hyper, c("refit", "fixed"), "hyper")
   save_fits <- check_flag(save_fits, "save_fits")

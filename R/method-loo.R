@@ -60,7 +60,7 @@
 #' @param group NULL, the default, leaves out one row at a time. To leave out groups: the name of a variable of the
 #'   model or of a column of the data, or a vector with an element for each row.
 #' @param joint With `group`: if TRUE, the joint density of each group's rows. FALSE by default.
-#' @param ... Not used: `loo()` passes over arguments that methods for other models have.
+#' @param ... `newdata`, `re_formula` and `resp`, words of brms, are errors; other arguments are passed over.
 #' @return A list of classes `galvi_loo` and `loo`, for use in `loo::loo_compare()`:
 #' \describe{
 #'   \item{`estimates`}{a matrix with columns `Estimate` and `SE` and rows `elpd_loo`, the sum of the log predictive
@@ -107,6 +107,7 @@
 #' @rawNamespace S3method(loo::loo,galvi)
 loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
   refuse_several_fits(list(group, joint, ...), "loo")
+  refuse_foreign(list(...), "loo()")
   if (inherits(x, "galvi_cox")) return(loo.galvi_cox(x, group, joint))
   if (inherits(x, "galvi_stages")) return(loo.galvi_stages(x, group, joint))
   check_has_rows(x, "leave-one-out prediction needs them all; give a data frame to galvi()")
@@ -376,7 +377,7 @@ plot.galvi_loo <- function(x, label_points = FALSE, main = NULL, xlab = NULL, yl
 #' shows their number. [loo()][loo.galvi] is more robust and should be preferred.
 #'
 #' @param x A fit of [galvi()].
-#' @param ... Not used: arguments that methods for other models have are passed over.
+#' @param ... `newdata`, `re_formula` and `resp`, words of brms, are errors; other arguments are passed over.
 #' @return A list of classes `galvi_waic`, `waic` and `loo`, for use in `loo::loo_compare()`: `estimates`, a matrix with
 #'   columns `Estimate` and `SE` and rows `elpd_waic`, `p_waic` (the effective number of parameters) and `waic` = -2
 #'   `elpd_waic`; `pointwise`, a matrix of the same three measures for each row; and `hyper` as in [loo()][loo.galvi].
@@ -396,6 +397,7 @@ plot.galvi_loo <- function(x, label_points = FALSE, main = NULL, xlab = NULL, yl
 #' @rawNamespace S3method(loo::waic,galvi)
 waic.galvi <- function(x, ...) {
   refuse_several_fits(list(...), "waic")
+  refuse_foreign(list(...), "waic()")
   check_one_set(x, "waic()")
   check_has_rows(x, "the WAIC needs them all")
   if (!is.null(pure_noise(x))) {
