@@ -357,8 +357,8 @@ posterior_linpred.galvi_cox <- function(object, transform = FALSE, newdata = NUL
   re_formula <- one_re_formula(re_formula, list(re.form = re.form))
   target <- ratio_target(object, newdata, kept_in_ratios(object, re_formula))
   if (!is.null(newdata) && !dots_allow_new_levels(list(...))) check_known_levels(object$design, target$rows)
-  drawn <- over_draws(counts_view(object), target, asked_draws(ndraws, list(...)), function(view, target, eta) eta[, 1L],
-    seed = seed)
+  ndraws <- asked_draws(ndraws, list(...))
+  drawn <- over_draws(counts_view(object), target, ndraws, function(view, target, eta) eta[, 1L], seed = seed)
   if (check_flag(transform, "transform")) exp(drawn) else drawn
 }
 

@@ -241,7 +241,9 @@ is_left_out <- function(specs) {
 #' @noRd
 conditional_marginals <- function(fit, inputs, values, variance = TRUE) {
   if (is_imputed(fit)) {
-    return(marginals_of_parts(fit, function(part) conditional_marginals(part, own_inputs(part, inputs), values, variance)))
+    return(marginals_of_parts(fit, function(part) {
+      conditional_marginals(part, own_inputs(part, inputs), values, variance)
+    }))
   }
   rows <- frame_rows(fit$design, conditional_frame(fit, inputs, values))
   rows$terms <- against_reference(fit, without_levels(rows$terms, fit$design$specs, nrow(values)))
