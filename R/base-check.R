@@ -212,7 +212,34 @@ foreign_method_arguments <- local({
   of_draws <- c(summary = draws, ndraws = draws, nsamples = draws, draw_ids = draws)
   coefficients <- c(summary = "as.matrix(fit) has draws of coefficients and hyperparameters.")
   limits <- "Limits are always drawn as a band, with probability `level`."
+  of_target <- c(
+    offset = "Offsets are read from `newdata`, by the offset() of the formula or the argument `offset` of the fit.",
+    draw_ids = "Draws are new in each call: `ndraws` is their number, and `seed` makes them the same again.",
+    summary = "It returns the draws: predict(fit, newdata, interval = \"credible\") has means and intervals.",
+    resp = "Responses have a linear predictor each: `newdata` has the rows of interest.",
+    nlpar = "There are no non-linear parameters: `dpar` names those of the family."
+  )
+  of_rows <- c(
+    newdata = paste(
+      "It is that of the rows of the fit: rstantools::log_lik(fit, newdata) and predict(fit, newdata, type =",
+      "\"density\") have log densities of others."
+    ),
+    re_formula = "It is that of the fit, with all effects: loo(fit, group = ) leaves groups out.",
+    resp = "It is that of all responses; the element `pointwise` has a row for each observation."
+  )
+  of_rows <- c(of_rows, re.form = unname(of_rows["re_formula"]))
+  of_r_squared <- c(
+    newdata = "It is that of the rows of the fit.", summary = "It returns the draws: quantile() summarises them.",
+    resp = "Of responses() of several families bayes_R2() has a column for each.", of_target["draw_ids"]
+  )
+  applied <- "Apply the function to the draws."
   list(
+    "posterior_linpred()" = c(of_target, fun = applied), "posterior_epred()" = c(of_target, fun = applied),
+    "posterior_predict()" = c(of_target, transform = "`fun` is applied to the draws."),
+    "log_lik()" = of_target, "predictive_error()" = c(fun = "Errors are those of the response as it is."),
+    "bayes_R2()" = of_r_squared, "loo_R2()" = of_r_squared,
+    "loo()" = of_rows, "waic()" = of_rows,
+    "kfold()" = c(of_rows, Ksub = "All folds are fitted: `folds` says which rows are left out together."),
     "predict()" = c(of_draws, at = paste(
       "type = \"density\" has the logarithm of the probability of a count, the response y in `newdata`:",
       "exp(sapply(0:3, function(k) predict(fit, transform(newdata, y = k), type = \"density\")))."
@@ -254,6 +281,13 @@ check_no_dots <- function(dots, known, where) {
 refuse_dots <- function(dots, method, where, callers = character()) {
   if (!is.null(names(dots))) dots <- dots[!names(dots) %in% callers]
   check_no_dots(dots, c(setdiff(names(formals(method)), "..."), callers), where)
+}
+
+# Methods of other packages' generics pass over arguments that they do not know, but for those that the methods of other
+# models have and that would change the result. NULL and FALSE ask for nothing.
+refuse_foreign <- function(dots, where) {
+  asked <- Filter(function(x) !is.null(x) && !identical(x, FALSE), dots)
+  check_no_dots(asked[names(asked) %in% names(foreign_method_arguments[[where]])], character(), where)
 }
 
 # print() of a list passes the layout arguments of print.default() to the methods of its elements.

@@ -140,6 +140,15 @@ mixture_covariance <- function(means, covariances, weights) {
   out
 }
 
+# list(mean, covariance) of the mixture of parts with these.
+joint_moments <- function(parts, weights) {
+  means <- lapply(parts, `[[`, "mean")
+  list(
+    mean = Reduce(`+`, Map(`*`, means, weights)),
+    covariance = mixture_covariance(means, lapply(parts, `[[`, "covariance"), weights)
+  )
+}
+
 #' The blocks of coefficients of a mixture, as those of one state are
 #' @noRd
 mixture_coefficients <- function(blocks, weights) {

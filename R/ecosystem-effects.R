@@ -11,6 +11,11 @@
 #' @return list(X: n x (q + U), mean, V), U = 0 if there are no such terms.
 #' @noRd
 population_posterior <- function(view, frame) {
+  if (is_imputed(view)) {
+    parts <- lapply(view$fits, population_posterior, frame)
+    joint <- joint_of_parts(lapply(parts, function(part) list(mean = part$mean, covariance = part$V)))
+    return(list(X = parts[[1L]]$X, mean = joint$mean, V = joint$covariance))
+  }
   specs <- view$design$specs
   fixed <- vapply(specs, function(spec) spec$type == fixed_label, NA)
   smooth <- !fixed & which_of_population(specs)

@@ -223,7 +223,7 @@ effect_nodes <- function(spec, q) {
 #' classes those of each class after the other's
 #' @noRd
 group_coefficients <- function(fit, group) {
-  if (is_imputed(fit)) return(Reduce(`+`, lapply(fit$fits, group_coefficients, group)) / length(fit$fits))
+  if (is_imputed(fit)) return(mean_of_parts(fit, group_coefficients, group))
   specs <- terms_of_group(fit, group)
   for (spec in unlist(specs, recursive = FALSE)) if (!is.null(spec$by)) stop_galvi("argument", sprintf(
     "coef(group = ) adds effects to fixed effects: those of %s belong to levels of `%s` too; ranef() has them.",

@@ -337,13 +337,14 @@ held_out_times <- function(fit, refit, part, sites) {
 # ---- draws ----
 
 #' @exportS3Method rstantools::log_lik
-log_lik.galvi_cox <- function(object, newdata = NULL, ndraws = 1000, ...) {
+log_lik.galvi_cox <- function(object, newdata = NULL, ndraws = 1000, seed = NULL, ...) {
+  refuse_foreign(list(...), "log_lik()")
   if (!is.null(newdata)) {
     stop_galvi("argument", "log_lik() of cox() is for the rows of the fit: predict(type = \"survival\") for new ones.")
   }
   view <- pieces_view(object)
   pieces <- object$design$intervals$pieces
-  drawn <- over_draws(view, training_target(view), ndraws, log_density_given)
+  drawn <- over_draws(view, training_target(view), asked_draws(ndraws, list(...)), log_density_given, seed = seed)
   out <- matrix(0, nrow(drawn), length(object$design$intervals$weights))
   sums <- rowsum(t(drawn), pieces$row, reorder = TRUE)
   out[, as.integer(rownames(sums))] <- t(sums)
@@ -353,10 +354,13 @@ log_lik.galvi_cox <- function(object, newdata = NULL, ndraws = 1000, ...) {
 
 #' @exportS3Method rstantools::posterior_linpred
 posterior_linpred.galvi_cox <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
-                                        re.form = NULL, ...) {
+                                        re.form = NULL, seed = NULL, ...) {
+  refuse_foreign(list(...), "posterior_linpred()")
   re_formula <- one_re_formula(re_formula, list(re.form = re.form))
   target <- ratio_target(object, newdata, kept_in_ratios(object, re_formula))
-  drawn <- over_draws(counts_view(object), target, ndraws, function(view, target, eta) eta[, 1L])
+  if (!is.null(newdata) && !dots_allow_new_levels(list(...))) check_known_levels(object$design, target$rows)
+  ndraws <- asked_draws(ndraws, list(...))
+  drawn <- over_draws(counts_view(object), target, ndraws, function(view, target, eta) eta[, 1L], seed = seed)
   if (check_flag(transform, "transform")) exp(drawn) else drawn
 }
 

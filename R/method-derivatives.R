@@ -68,7 +68,7 @@ derivatives.galvi <- function(object, select = NULL, data = NULL, order = 1, n =
   if (any(processes)) {
     check_has_rows(object, "derivatives() of a gp() need them all; give a data frame to galvi()")
     for (spec in specs[processes]) check_has_derivative(view, spec, order)
-    inverse <- by_state(view, noisy_precision)
+    inverse <- noisy_precisions(view)
   }
   tables <- lapply(specs, function(spec) derivatives_of(view, spec, inverse, data, order, n, interval, level))
   bind_tables(tables)
@@ -178,24 +178,38 @@ noisy_precision <- function(view) {
   diag(lambda, n) - lambda * V * rep(lambda, each = n)
 }
 
-#' @param inverse noisy_precision() of each state, for processes.
+# At each state; of each part of a fit to imputed data sets.
+noisy_precisions <- function(view) {
+  if (is_imputed(view)) lapply(view$fits, noisy_precisions) else by_state(view, noisy_precision)
+}
+
+#' Mean and covariance of a derivative at places
+#' @param inverse noisy_precisions(), for processes.
+#' @noRd
+derivative_moments <- function(view, spec, inverse, places, order) {
+  if (is_imputed(view)) {
+    return(joint_of_parts(Map(function(part, inverse) {
+      derivative_moments(part, own_term(part, spec), inverse, places, order)
+    }, view$fits, or_else(inverse, list(NULL)))))
+  }
+  if (is_smooth(spec)) {
+    rows <- smooth_derivative_rows(view, spec, places, order)
+    eta <- latent_at(view, list(rows), nrow(places$shown), covariance = TRUE)
+    return(list(mean = eta$mean[, 1L], covariance = eta$covariance[[1L]]))
+  }
+  parts <- Map(function(state, inverse) {
+    curve_derivative(state, spec, scaled_places(spec, places), places$group, inverse, order)
+  }, by_state(view, identity), inverse)
+  joint_moments(parts, state_weights(view))
+}
+
+#' @param inverse noisy_precisions(), for processes.
 #' @noRd
 derivatives_of <- function(view, spec, inverse, data, order, n, interval, level) {
   places <- curve_places(view, spec, data, n)
-  parts <- if (is_smooth(spec)) {
-    rows <- smooth_derivative_rows(view, spec, places, order)
-    by_state(view, function(state) {
-      eta <- latent_at(state, list(rows), nrow(places$shown), covariance = TRUE)
-      list(mean = eta$mean[, 1L], covariance = eta$covariance[[1L]])
-    })
-  } else {
-    Map(function(state, inverse) {
-      curve_derivative(state, spec, scaled_places(spec, places), places$group, inverse, order)
-    }, by_state(view, identity), inverse)
-  }
-  weights <- state_weights(view)
-  mean <- Reduce(`+`, Map(function(part, w) w * part$mean, parts, weights))
-  V <- mixture_covariance(lapply(parts, `[[`, "mean"), lapply(parts, `[[`, "covariance"), weights)
+  found <- derivative_moments(view, spec, inverse, places, order)
+  mean <- found$mean
+  V <- found$covariance
   se <- sqrt(pmax(diag(V), 0))
   crit <- if (interval == "confidence") rep(stats::qnorm(tails(level)[2L]), length(mean)) else {
     groups <- split(seq_along(mean), or_else(places$group, rep(1L, length(mean))))

@@ -49,26 +49,14 @@ differences_of <- function(view, spec, n, group_means, level) {
   places <- curve_places(view, spec, NULL, n)
   levels <- places$variables$levels
   by <- places$variables$by
-  size <- nrow(places$shown)
-  rows <- lapply(subset_rows(view$model$designs[[1L]], rep(1L, size)), blank)
-  frame <- curve_frame(view, spec, places)
-  rows[[match(spec$label, view$design$labels)]] <- spec_rows(spec, frame)
-  fixed <- fixed_spec(view$design$specs)
-  if (group_means && !is.null(fixed)) {
-    own <- fixed$assign > 0L & c("", attr(fixed$terms, "term.labels"))[fixed$assign + 1L] == by
-    X <- printed_columns(fixed, frame)
-    X[, !own] <- 0
-    coding <- or_else(fixed$coding, as_they_are(ncol(X)))
-    rows[[match(fixed_label, view$design$labels)]]$W <- X %*% coding$A
-  }
-  eta <- latent_at(view, list(rows), size, covariance = TRUE)
-  V <- eta$covariance[[1L]]
+  found <- smooth_moments(view, spec, places, group_means)
+  V <- found$covariance
   z <- stats::qnorm(tails(level)[2L])
   pairs <- utils::combn(length(levels), 2L)
   do.call(rbind, lapply(seq_len(ncol(pairs)), function(p) {
     a <- which(places$group == pairs[1L, p])
     b <- which(places$group == pairs[2L, p])
-    difference <- eta$mean[a, 1L] - eta$mean[b, 1L]
+    difference <- found$mean[a] - found$mean[b]
     se <- sqrt(pmax(0, V[cbind(a, a)] + V[cbind(b, b)] - 2 * V[cbind(a, b)]))
     data.frame(
       .smooth = spec$label, .by = by, .level_1 = levels[pairs[1L, p]], .level_2 = levels[pairs[2L, p]],
@@ -76,4 +64,28 @@ differences_of <- function(view, spec, n, group_means, level) {
       places$shown[a, 2L, drop = FALSE], check.names = FALSE, row.names = NULL
     )
   }))
+}
+
+#' Mean and covariance of a term at places, with the effects of its factor's levels where group_means says so
+#' @noRd
+smooth_moments <- function(view, spec, places, group_means) {
+  if (is_imputed(view)) {
+    return(joint_of_parts(lapply(view$fits, function(part) {
+      smooth_moments(part, own_term(part, spec), places, group_means)
+    })))
+  }
+  size <- nrow(places$shown)
+  rows <- lapply(subset_rows(view$model$designs[[1L]], rep(1L, size)), blank)
+  frame <- curve_frame(view, spec, places)
+  rows[[match(spec$label, view$design$labels)]] <- spec_rows(spec, frame)
+  fixed <- fixed_spec(view$design$specs)
+  if (group_means && !is.null(fixed)) {
+    own <- fixed$assign > 0L & c("", attr(fixed$terms, "term.labels"))[fixed$assign + 1L] == places$variables$by
+    X <- printed_columns(fixed, frame)
+    X[, !own] <- 0
+    coding <- or_else(fixed$coding, as_they_are(ncol(X)))
+    rows[[match(fixed_label, view$design$labels)]]$W <- X %*% coding$A
+  }
+  eta <- latent_at(view, list(rows), size, covariance = TRUE)
+  list(mean = eta$mean[, 1L], covariance = eta$covariance[[1L]])
 }

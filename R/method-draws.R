@@ -5,8 +5,8 @@
 #' @rawNamespace S3method(rstantools::posterior_linpred,galvi)
 posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, ndraws = 1000, re_formula = NULL,
                                     dpar = NULL, seed = NULL, ...) {
+  refuse_foreign(list(...), "posterior_linpred()")
   re_formula <- one_re_formula(re_formula, list(...))
-  check_sampled_levels(list(...))
   ndraws <- asked_draws(ndraws, list(...))
   transform <- check_flag(transform, "transform")
   object <- answering_view(object)
@@ -21,7 +21,7 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
     eta <- eta[, own, drop = FALSE]
     if (transform) view$family$linkinv(eta) else eta
   }
-  over_draws(object, draws_target(object, newdata, re_formula), ndraws, f,
+  over_draws(object, draws_target(object, newdata, re_formula, dots = list(...)), ndraws, f,
     if (length(own) > 1L) latent_names(object), seed)
 }
 
@@ -30,14 +30,14 @@ posterior_linpred.galvi <- function(object, transform = FALSE, newdata = NULL, n
 #' @rawNamespace S3method(rstantools::posterior_epred,galvi)
 posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, dpar = NULL, seed = NULL,
                                   ...) {
+  refuse_foreign(list(...), "posterior_epred()")
   re_formula <- one_re_formula(re_formula, list(...))
-  check_sampled_levels(list(...))
   ndraws <- asked_draws(ndraws, list(...))
   object <- answering_view(object)
   k <- check_dpar(object, dpar)
   if (!is.null(k) && !is_volatility(object) && !is_mixed(object$family)) {
     parameter_view(object, k)
-    return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar, seed))
+    return(posterior_linpred.galvi(object, TRUE, newdata, ndraws, re_formula, dpar, seed, ...))
   }
   classes <- has_classes(object)
   f <- function(fit, target, eta) {
@@ -45,7 +45,7 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
     if (classes) return(class_probabilities(fit, known))
     if (is_mixed(object$family)) number_given(fit, eta) else response_mean(fit, known)
   }
-  target <- draws_target(object, newdata, re_formula, averages = TRUE)
+  target <- draws_target(object, newdata, re_formula, averages = TRUE, dots = list(...))
   draws <- over_draws(object, target, ndraws, f, if (classes) response_levels(object), seed)
   if (any(is.infinite(draws))) {
     warn_galvi("numeric", paste(
@@ -59,15 +59,22 @@ posterior_epred.galvi <- function(object, newdata = NULL, ndraws = 1000, re_form
 #' @rdname draws
 #' @method posterior_predict galvi
 #' @rawNamespace S3method(rstantools::posterior_predict,galvi)
-posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, seed = NULL, ...) {
+posterior_predict.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, seed = NULL, fun = NULL,
+                                    ...) {
+  refuse_foreign(list(...), "posterior_predict()")
   re_formula <- one_re_formula(re_formula, list(...))
-  check_sampled_levels(list(...))
-  ndraws <- asked_draws(ndraws, list(...))
+  draws <- response_draws(object, newdata, asked_draws(ndraws, list(...)), re_formula, seed, list(...))
+  if (is.null(fun)) draws else match.fun(fun)(draws)
+}
+
+#' @param dots As in draws_target().
+#' @noRd
+response_draws <- function(object, newdata, ndraws, re_formula, seed, dots) {
   if (!is.null(pure_noise(object))) {
     new <- drawn_residuals(object, newdata, re_formula)
     return(over_draws(new$fit, new$target, ndraws, draw_response, seed = seed))
   }
-  target <- draws_target(object, newdata, re_formula, tells_size(object, newdata))
+  target <- draws_target(object, newdata, re_formula, tells_size(object, newdata), dots = dots)
   if (is_counts(object)) return(over_draws(object, target, ndraws, draw_response, response_levels(object), seed))
   # levels of an ordinal column among others are numbers from 1
   draw <- if (!is_mixed(object$family)) draw_response else function(fit, target, eta) {
@@ -100,6 +107,7 @@ predictive_error.galvi <- function(object, newdata = NULL, re_formula = NULL, ..
       "predictive_error() of a fit of responses() is that of its observed entries: `newdata` must be NULL."
     ))
   }
+  refuse_foreign(list(...), "predictive_error()")
   re_formula <- one_re_formula(re_formula, list(...))
   target <- draws_target(object, newdata, re_formula, response = TRUE)
   rstantools::predictive_error(rstantools::posterior_predict(object, newdata, ...,
@@ -110,8 +118,8 @@ predictive_error.galvi <- function(object, newdata = NULL, re_formula = NULL, ..
 #' @method log_lik galvi
 #' @rawNamespace S3method(rstantools::log_lik,galvi)
 log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NULL, seed = NULL, ...) {
+  refuse_foreign(list(...), "log_lik()")
   re_formula <- one_re_formula(re_formula, list(...))
-  check_sampled_levels(list(...))
   ndraws <- asked_draws(ndraws, list(...))
   if (!is.null(newdata) && inherits(object, "galvi_wide")) {
     stop_galvi("argument", paste(
@@ -120,7 +128,7 @@ log_lik.galvi <- function(object, newdata = NULL, ndraws = 1000, re_formula = NU
     ))
   }
   if (!is.null(pure_noise(object))) return(unit_densities(object, ndraws, re_formula, seed))
-  target <- draws_target(object, newdata, re_formula, response = TRUE)
+  target <- draws_target(object, newdata, re_formula, response = TRUE, dots = list(...))
   over_draws(object, target, ndraws, log_density_given, seed = seed)
 }
 
@@ -151,23 +159,17 @@ posterior_interval.galvi <- function(object, prob = 0.9, pars = NULL, ...) {
   out <- rbind(coefficient_limits(object, prob), theta[shown, , drop = FALSE])
   names <- c(coefficient_names(object), hyper$name[shown])
   dimnames(out) <- list(names, paste0(format(100 * tails(prob), trim = TRUE, digits = 3), "%"))
-  if (is.null(pars)) return(out)
-  at <- match(without_backticks(pars), without_backticks(names))
-  unknown <- pars[is.na(at)]
-  if (length(unknown)) {
-    stop_galvi("argument", sprintf(
-      "`pars` must name coefficients or learned hyperparameters, not %s; this fit has %s.",
-      quote_names(unknown, "\""), quote_names(names, "\"", 30L)
-    ))
-  }
-  out[at, , drop = FALSE]
+  at <- asked_parameters(names, list(...), pars)
+  if (is.null(at)) out else out[at, , drop = FALSE]
 }
 
 #' @rdname draws
 #' @method as_draws galvi
 #' @rawNamespace S3method(posterior::as_draws,galvi)
 as_draws.galvi <- function(x, ndraws = 1000, seed = NULL, ...) {
-  posterior::as_draws_matrix(shown_draws(x, asked_draws(ndraws, list(...)), seed))
+  draws <- shown_draws(x, asked_draws(ndraws, list(...)), seed)
+  at <- asked_parameters(colnames(draws), list(...))
+  posterior::as_draws_matrix(if (is.null(at)) draws else draws[, at, drop = FALSE])
 }
 
 # The default methods of package posterior would take as_draws(x) without the arguments.
@@ -311,7 +313,7 @@ simulate.galvi <- function(object, nsim = 1, seed = NULL, newdata = NULL, re_for
   }
   nsim <- check_whole(nsim, "nsim")
   kept <- if (is.null(re.form)) kept_effects(object, re_formula) else given_effects(object, re.form)
-  target <- draws_target(object, newdata, response = tells_size(object, newdata), kept = kept)
+  target <- draws_target(object, newdata, response = tells_size(object, newdata), kept = kept, dots = list(...))
   simulated <- simulation(seed, simulated_responses(object, target, nsim))
   if (is.null(newdata)) with_places(simulated, object$na.action) else simulated
 }

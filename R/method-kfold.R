@@ -49,7 +49,7 @@
 #'   them with a prediction).
 #' @param seed A whole number of at least 0, for the same random folds in every call; the state of R's random numbers
 #'   stays what it was. NULL, the default, takes the next random numbers.
-#' @param ... Not used: arguments that methods for other models have are passed over.
+#' @param ... `newdata`, `re_formula`, `resp` and `Ksub`, words of brms, are errors; other arguments are passed over.
 #' @return A list of classes `kfold` and `loo`, for use in `loo::loo_compare()`:
 #' \describe{
 #'   \item{`estimates`}{a matrix with columns `Estimate` and `SE` and rows `elpd_kfold`, the sum of the log predictive
@@ -83,6 +83,7 @@
 #' @rawNamespace S3method(loo::kfold,galvi)
 kfold.galvi <- function(x, K = NULL, folds = NULL, group = NULL, joint = FALSE, hyper = c("refit", "fixed"),
                         save_fits = FALSE, seed = NULL, ...) {
+  refuse_foreign(list(...), "kfold()")
   check_refittable(x)
   hyper <- first_choice(hyper, c("refit", "fixed"), "hyper")
   save_fits <- check_flag(save_fits, "save_fits")
@@ -411,10 +412,7 @@ posterior_joint_densities <- function(fit, target, blocks, sites) {
 joint_densities_at_points <- function(fit, target, blocks) {
   points <- affordable_points(fit, points_at(fit, target$rows, target$n))
   points$offset <- points$offset + target$offset
-  density <- by_point_rows(points, function(own, at) point_values(own, at, function(state) {
-    state_moment(fit, state, "log_density", at, target$size, target$y, NULL, target$censoring, target$counts,
-      target$known)
-  }))
+  density <- by_point_rows(points, function(own, at) densities_at_points(fit, target, own, at))
   density <- weighted_rows(density, target$weights)
   sums <- do.call(rbind, lapply(blocks, function(rows) colSums(density[rows, , drop = FALSE])))
   weighed <- rep(log(points$weight), each = nrow(sums)) + sums

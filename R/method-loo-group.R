@@ -442,12 +442,7 @@ group_moved <- function(value, sides, groups) {
 group_loo_at_points <- function(fit, groups) {
   model <- fit$model
   points <- affordable_points(fit, fitted_points_of(fit))
-  density <- by_point_rows(points, function(own, at) {
-    point_values(own, at, function(state) {
-      state_moment(fit, state, "log_density", at, model$size, model$y, NULL, model$censoring, model$counts,
-        model$known)
-    })
-  })
+  density <- by_point_rows(points, function(own, at) densities_at_points(fit, model, own, at))
   number <- group_numbers(groups)
   joint <- rowsum(weighted_rows(density, model$weights), number, reorder = TRUE)
   weight <- matrix(log(points$weight), nrow(joint), length(points$weight), byrow = TRUE)

@@ -60,7 +60,7 @@
 #' @param group NULL, the default, leaves out one row at a time. To leave out groups: the name of a variable of the
 #'   model or of a column of the data, or a vector with an element for each row.
 #' @param joint With `group`: if TRUE, the joint density of each group's rows. FALSE by default.
-#' @param ... Not used: `loo()` passes over arguments that methods for other models have.
+#' @param ... `newdata`, `re_formula` and `resp`, words of brms, are errors; other arguments are passed over.
 #' @return A list of classes `galvi_loo` and `loo`, for use in `loo::loo_compare()`:
 #' \describe{
 #'   \item{`estimates`}{a matrix with columns `Estimate` and `SE` and rows `elpd_loo`, the sum of the log predictive
@@ -107,6 +107,7 @@
 #' @rawNamespace S3method(loo::loo,galvi)
 loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
   refuse_several_fits(list(group, joint, ...), "loo")
+  refuse_foreign(list(...), "loo()")
   if (inherits(x, "galvi_cox")) return(loo.galvi_cox(x, group, joint))
   if (inherits(x, "galvi_stages")) return(loo.galvi_stages(x, group, joint))
   check_has_rows(x, "leave-one-out prediction needs them all; give a data frame to galvi()")
@@ -166,13 +167,9 @@ least_effective <- 100
 #' @return list(without, with: N numbers; effective: of how many points the weights without the row are).
 #' @noRd
 loo_at_points <- function(fit) {
-  model <- fit$model
-  share <- pmin(1, model$weights)
+  share <- pmin(1, fit$model$weights)
   out <- by_point_rows(affordable_points(fit, fitted_points_of(fit)), function(own, at) {
-    density <- point_values(own, at, function(state) {
-      state_moment(fit, state, "log_density", at, model$size, model$y, NULL, model$censoring, model$counts,
-        model$known)
-    })
+    density <- densities_at_points(fit, fit$model, own, at)
     log_weight <- rep(log(own$weight), each = length(at))
     with <- log_weight + density
     without <- log_weight - share[at] * density
@@ -285,6 +282,17 @@ standard_error_of_sum <- function(x, weights) {
 }
 
 # What loo() and waic() have in common.
+
+#' Log densities of responses at points: rows x points
+#' @param target What is known of the responses: a target, or the model for the observations. at: which of its rows
+#'   the points are at.
+#' @noRd
+densities_at_points <- function(fit, target, points, at) {
+  point_values(points, at, function(state) {
+    state_moment(fit, state, "log_density", at, target$size, target$y, NULL, target$censoring, target$counts,
+      target$known)
+  })
+}
 print_estimates <- function(x, title, digits) {
   n <- nrow(x$pointwise)
   cat(title, ", ", whole_words(n), if (n == 1L) " observation\n" else " observations\n", sep = "")
@@ -360,15 +368,16 @@ plot.galvi_loo <- function(x, label_points = FALSE, main = NULL, xlab = NULL, yl
 #'
 #' @details
 #' For each observation the WAIC is the log of its posterior predictive density minus the posterior variance of its log
-#' density. Both are integrals over the Gaussian posterior of the linear predictor and are computed by quadrature. The
-#' variance includes that caused by learned hyperparameters, which is computed by differences as in [loo()][loo.galvi],
-#' or from the values of the hyperparameters with `hyper = "integrate"`.
+#' density. Where the posterior is weighted points (`vignette("uncertainty")`), both are sums over these. Elsewhere they are
+#' integrals over the Gaussian posterior of the linear predictor, or a mixture of these, and are computed by quadrature;
+#' the variance includes that caused by learned hyperparameters, from the states of the mixture, or of one Gaussian by
+#' differences as in [loo()][loo.galvi].
 #'
 #' It is unreliable for observations whose variance, `p_waic`, exceeds 0.4 (Vehtari, Gelman and Gabry 2017); `print()`
 #' shows their number. [loo()][loo.galvi] is more robust and should be preferred.
 #'
 #' @param x A fit of [galvi()].
-#' @param ... Not used: arguments that methods for other models have are passed over.
+#' @param ... `newdata`, `re_formula` and `resp`, words of brms, are errors; other arguments are passed over.
 #' @return A list of classes `galvi_waic`, `waic` and `loo`, for use in `loo::loo_compare()`: `estimates`, a matrix with
 #'   columns `Estimate` and `SE` and rows `elpd_waic`, `p_waic` (the effective number of parameters) and `waic` = -2
 #'   `elpd_waic`; `pointwise`, a matrix of the same three measures for each row; and `hyper` as in [loo()][loo.galvi].
@@ -388,12 +397,12 @@ plot.galvi_loo <- function(x, label_points = FALSE, main = NULL, xlab = NULL, yl
 #' @rawNamespace S3method(loo::waic,galvi)
 waic.galvi <- function(x, ...) {
   refuse_several_fits(list(...), "waic")
+  refuse_foreign(list(...), "waic()")
   check_one_set(x, "waic()")
   check_has_rows(x, "the WAIC needs them all")
   if (!is.null(pure_noise(x))) {
     stop_galvi("argument", "waic() is not for rescor() of gaussian responses: use loo(), which is exact for these.")
   }
-  x <- without_points(x)
   if (is_several(x)) {
     stop_galvi("argument", sprintf(
       "waic() is for responses with one probability per linear predictor; this fit has %d per observation. Use loo().",
@@ -401,10 +410,15 @@ waic.galvi <- function(x, ...) {
     ))
   }
   weights <- x$model$weights
-  lpd <- row_log_density(x, fitted_marginals(x))
-  sides <- hyper_sides(x, function(fit) log_density_moments(fit)$mean)
-  p <- weighted(log_density_variance(x) + hyper_variance(sides), weights)
-  elpd <- weighted(lpd, weights) - p
+  if (has_points(x)) {
+    found <- as_galvi_error(waic_at_points(x))
+    sides <- averaged_sides(x)
+  } else {
+    sides <- hyper_sides(x, function(fit) log_density_moments(fit)$mean)
+    found <- list(lpd = row_log_density(x, fitted_marginals(x)), p = log_density_variance(x) + hyper_variance(sides))
+  }
+  p <- weighted(found$p, weights)
+  elpd <- weighted(found$lpd, weights) - p
   pointwise <- cbind(elpd_waic = elpd, p_waic = p, waic = -2 * elpd)
   rownames(pointwise) <- observation_names(x)
   structure(
@@ -414,6 +428,19 @@ waic.galvi <- function(x, ...) {
     ),
     yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known), class = c("galvi_waic", "waic", "loo")
   )
+}
+
+#' list(lpd, p), the log of the mean density and the variance of the log density of each row over weighted points
+#' @noRd
+waic_at_points <- function(fit) {
+  out <- by_point_rows(affordable_points(fit, fitted_points_of(fit)), function(own, at) {
+    density <- densities_at_points(fit, fit$model, own, at)
+    cbind(
+      log_sum_exp(rep(log(own$weight), each = length(at)) + density),
+      weighted_row_moments(density, own$weight)$variance
+    )
+  })
+  list(lpd = out[, 1L], p = out[, 2L])
 }
 
 #' Posterior variance of log p(y_n | eta_n), of a mixture the mean variance and the variance of the means: length N

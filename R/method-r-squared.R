@@ -190,8 +190,11 @@ observation_variance <- function(fit, mean, groups) {
 #' `hyper = "integrate"`.
 #' @param object A fit of [galvi()].
 #' @param ndraws Number of draws, a positive whole number; 1000 by default.
-#' @param re_formula As in [predict()][predict.galvi].
-#' @param ... Not used: arguments that methods for other models have are passed over.
+#' @param re_formula As in [predict()][predict.galvi]; `re.form` is the same.
+#' @param seed A whole number makes draws reproducible, and leaves the state of R's random numbers as it was; NULL by
+#'   default.
+#' @param ... `newdata`, `summary`, `resp` and `draw_ids`, words of brms and rstanarm, are errors; other arguments are
+#'   passed over.
 #' @return A vector of `ndraws` values; `bayes_R2()` of [responses()] with a list of families gives a matrix with a column
 #'   for each response, where levels of ordinal columns are the numbers 1, 2, ...
 #' @section Errors:
@@ -211,7 +214,9 @@ NULL
 #' @rdname bayes_R2
 #' @method bayes_R2 galvi
 #' @rawNamespace S3method(rstantools::bayes_R2,galvi)
-bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
+bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, seed = NULL, ...) {
+  refuse_foreign(list(...), "bayes_R2()")
+  re_formula <- one_re_formula(re_formula, list(...))
   check_has_mean(object, "bayes_R2()")
   check_has_rows(object, "bayes_R2() needs them all")
   object <- answering_view(object)
@@ -221,7 +226,7 @@ bayes_R2.galvi <- function(object, ndraws = 1000, re_formula = NULL, ...) {
   moments <- over_draws(object, target, ndraws, function(fit, target, eta) {
     moments <- trial_moments(fit, target, eta)
     if (left_out) with_errors(moments, fit, target) else moments
-  }, c("mean", "variance", if (left_out) "error"))
+  }, c("mean", "variance", if (left_out) "error"), seed)
   count <- object$model$weights * object$model$size
   divided <- divided_rows(object, object$model)
   share <- function(rows) {
@@ -263,7 +268,8 @@ with_errors <- function(moments, fit, target) {
 #' @rdname bayes_R2
 #' @method loo_R2 galvi
 #' @rawNamespace S3method(rstantools::loo_R2,galvi)
-loo_R2.galvi <- function(object, ndraws = 1000, ...) {
+loo_R2.galvi <- function(object, ndraws = 1000, seed = NULL, ...) {
+  refuse_foreign(list(...), "loo_R2()")
   check_has_mean(object, "loo_R2()")
   if (is_mixed(object$family) || !is.null(pure_noise(object))) {
     stop_galvi("argument", "loo_R2() is for one family and no rescor(): bayes_R2() has a column for each response.")
@@ -277,7 +283,8 @@ loo_R2.galvi <- function(object, ndraws = 1000, ...) {
   warn_improper(cavity$improper)
   residual <- target$y - response_mean(object, cavity)
   ndraws <- check_whole(ndraws, "ndraws")
-  shares <- matrix(stats::rgamma(ndraws * target$n, rep(target$weights, each = ndraws)), ndraws)
+  if (!is.null(seed)) seed <- check_whole(seed, "seed", 0)
+  shares <- with_seed(seed, matrix(stats::rgamma(ndraws * target$n, rep(target$weights, each = ndraws)), ndraws))
   shares <- shares * rep(divisors_of(object, target), each = ndraws)
   shares <- shares / rowSums(shares)
   variance <- function(x) drop(shares %*% x^2) - drop(shares %*% x)^2

@@ -245,6 +245,7 @@ location_words <- function(fit) paste(family_type(fit$family)$location, "of", fi
 #' Posterior of eta without the offset at a model frame: list(mean, variance), n x K
 #' @noRd
 frame_marginals <- function(fit, frame, variance = TRUE) {
+  if (is_imputed(fit)) return(marginals_of_parts(fit, frame_marginals, frame, variance))
   rows <- frame_rows(fit$design, frame)
   rows$terms <- against_reference(fit, rows$terms)
   marginals <- with_level(fit, latent_at(fit, rows, nrow(frame), variance = variance))

@@ -79,7 +79,7 @@ place_picture <- function(fit, spec, settings, copy = NULL, step = NULL) {
 #' What the panels of a field show at a picture's places: fit, lwr, upr; and sd, of the field
 #' @noRd
 place_values <- function(fit, spec, settings, picture, k) {
-  field <- latent_at(fit, frame_rows(fit$design, picture$frame), nrow(picture$frame), terms = TRUE)$terms
+  field <- terms_at_frame(fit, picture$frame)
   t <- match(spec$label, fit$design$labels)
   sd <- sqrt(field$variance[, t, k])
   z <- stats::qnorm(tails(settings$level))
@@ -89,6 +89,13 @@ place_values <- function(fit, spec, settings, picture, k) {
     data.frame(fit = field$mean[, t, k], lwr = field$mean[, t, k] + z[1L] * sd, upr = field$mean[, t, k] + z[2L] * sd)
   }
   cbind(mean, sd = sd)
+}
+
+#' Moments of all terms at a model frame: list(mean, variance), n x T x K
+#' @noRd
+terms_at_frame <- function(fit, frame) {
+  if (is_imputed(fit)) return(moments_of_parts(fit, terms_at_frame, frame))
+  latent_at(fit, frame_rows(fit$design, frame), nrow(frame), terms = TRUE)$terms
 }
 
 #' @param whole The values of all panels that share a scale: list(fit, sd).

@@ -39,6 +39,7 @@ relevance_rows <- 200L
 #' @return One number per variable: sqrt(mean((eta(x) - eta(x'))^2) / 2)
 #' @noRd
 input_relevance <- function(fit, variables) {
+  if (is_imputed(fit)) return(mean_of_parts(fit, input_relevance, variables))
   i <- spread_rows(nrow(fit$data), relevance_rows)
   frame <- fit$data[i, , drop = FALSE]
   # Two low-discrepancy permutations: no random numbers, so that a plot leaves the generator alone.
@@ -58,6 +59,7 @@ input_relevance <- function(fit, variables) {
 #' @return One number per term: the sd over the data of its posterior mean
 #' @noRd
 term_relevance <- function(fit) {
+  if (is_imputed(fit)) return(mean_of_parts(fit, term_relevance))
   rows <- lapply(fit$model$designs, subset_rows, spread_rows(nrow(fit$data), relevance_rows))
   means <- term_means(fit, rows)
   relevance <- vapply(seq_len(dim(means)[2L]), function(t) spread(means[, t, ]), 1)
@@ -71,6 +73,7 @@ term_relevance <- function(fit) {
 #'   alpha. Each class has its own kernel where they differ in their hyperparameters.
 #' @noRd
 part_relevance <- function(fit, t) {
+  if (is_imputed(fit)) return(mean_of_parts(fit, part_relevance, t))
   term <- prior_terms(fit$model)[[t]]
   kernel <- term_kernels(term)[[1L]]
   if (is.null(kernel) || !is_sum(kernel) || !is_full_term(term)) return(NULL)

@@ -43,6 +43,9 @@ functional_panels <- function(fit, spec, settings) {
 #' Posterior of the function at values of its inputs: list(mean, variance) as latent_at() has them
 #' @noRd
 function_marginals <- function(fit, spec, values) {
+  if (is_imputed(fit)) {
+    return(marginals_of_parts(fit, function(part) function_marginals(part, own_term(part, spec), values)))
+  }
   n <- nrow(values)
   rows <- lapply(subset_rows(term_rows(fit$model), rep(1L, n)), blank)
   rows[[match(spec$label, fit$design$labels)]] <- list(W = function_columns(spec, values))

@@ -44,9 +44,14 @@ is_positive <- function(fit) !link_has(fit$family, "same_units")
 #' One row whose variables are typical
 #' @noRd
 typical_target <- function(fit) {
-  views <- predictors(fit)
-  rows <- unname(lapply(views, function(view) frame_rows(view$design, typical_frame(view, 1L))$terms))
-  list(n = 1L, size = 1, names = "1", marginals = latent_at(fit, rows, 1L))
+  frames <- lapply(predictors(fit), typical_frame, 1L)
+  list(n = 1L, size = 1, names = "1", marginals = marginals_of_frames(fit, frames))
+}
+
+# The same where each linear predictor has a frame of its own, of a row.
+marginals_of_frames <- function(fit, frames) {
+  if (is_imputed(fit)) return(marginals_of_parts(fit, marginals_of_frames, frames))
+  latent_at(fit, Map(function(view, frame) frame_rows(view$design, frame)$terms, predictors(fit), frames), 1L)
 }
 
 #' What rows of new data differ in, such as `sex = 1, age = 60`; their names where that tells them not apart

@@ -241,6 +241,11 @@ is_left_out <- function(specs) {
 #' Posterior of eta, without offset, groups and regions, at values of the variables of the data
 #' @noRd
 conditional_marginals <- function(fit, inputs, values, variance = TRUE) {
+  if (is_imputed(fit)) {
+    return(marginals_of_parts(fit, function(part) {
+      conditional_marginals(part, own_inputs(part, inputs), values, variance)
+    }))
+  }
   rows <- frame_rows(fit$design, conditional_frame(fit, inputs, values))
   rows$terms <- against_reference(fit, without_levels(rows$terms, fit$design$specs, nrow(values)))
   marginals <- with_level(fit, latent_at(fit, rows, nrow(values), variance = variance))
@@ -357,6 +362,9 @@ conditional_offset <- function(fit, inputs, values) {
   frame_offset(frame, latent_names(fit))
 }
 
+# What a part of a fit to imputed data sets makes of its variables: bases and scales are those of its data.
+own_inputs <- function(part, inputs) data_inputs(part, inputs$as_brms)
+
 #' A target at values of the variables of the data, with all linear predictors
 #' @param kept As of kept_effects().
 #' @noRd
@@ -368,13 +376,15 @@ conditional_target <- function(fit, inputs, values, kept) {
     without_effects(spec_rows(spec, frame), kept, nrow(frame), spec)
   }, specs, kept), predictor_specs(fit$design), kept)
   rows[[1L]] <- against_reference(fit, rows[[1L]])
-  list(
+  c(list(
     rows = rows, n = n, each = fit$stages$count, names = as.character(seq_len(n)), size = rep(1, n),
     outside = outside_rows(
       unlist(Map(function(specs, kept) specs[vapply(kept, any, NA)], predictor_specs(fit$design), kept), FALSE), frame
     ),
     offset = offset_moved(fit$design, n) + conditional_offset(fit, inputs, values), known = typical_known(fit, n)
-  )
+  ), if (is_imputed(fit)) list(sets = lapply(fit$fits, function(part) {
+    conditional_target(part, own_inputs(part, inputs), values, kept)
+  })))
 }
 
 #' What is known of responses at typical values: the medians of what is known of the rows

@@ -30,7 +30,11 @@
 #' @param row.names,optional As in [as.data.frame()].
 #' @param prob Probability of the intervals, between 0 and 1; 0.9 by default.
 #' @param pars Names of coefficients and hyperparameters; NULL (the default) for all.
-#' @param ... Not used: arguments that methods for other models have are passed over.
+#' @param fun A function, or its name, that is applied to the draws of `posterior_predict()`; NULL (the default) for none.
+#' @param ... Words of brms and rstanarm: `allow_new_levels = FALSE` makes groups of `newdata` that are not in the data an
+#'   error; `variable` (with `regex = TRUE` regular expressions) and `regex_pars` choose parameters for
+#'   `posterior_interval()` and `as_draws()`. `offset`, `draw_ids`, `summary`, `resp` and `nlpar` are errors, which say
+#'   what there is instead. Other arguments are passed over.
 #' @return
 #' * `posterior_linpred()`: draws x rows; for several latent values an array, draws x rows x latent values.
 #' * `posterior_epred()`: the mean of the response (of one trial, if it counts successes), draws x rows; for responses
@@ -83,12 +87,38 @@ asked_draws <- function(ndraws, dots) {
 
 #' @param averages May means be taken over groups?
 #' @param kept From kept_effects() or given_effects().
+#' @param dots Where other packages' words for new groups may be.
 #' @noRd
 draws_target <- function(fit, newdata, re_formula = NULL, response = FALSE, averages = FALSE,
-                         kept = if (averages) kept_in_prediction(fit, re_formula) else kept_effects(fit, re_formula)) {
+                         kept = if (averages) kept_in_prediction(fit, re_formula) else kept_effects(fit, re_formula),
+                         dots = list()) {
+  new_levels <- dots_allow_new_levels(dots)
   if (is.null(newdata)) return(without_target_effects(fit, training_target(fit), kept))
   if (!is.null(fit$design$wide)) newdata <- new_entries(fit, newdata)
-  new_target(fit, newdata, response = response, kept = kept)
+  target <- new_target(fit, newdata, response = response, kept = kept)
+  if (!new_levels) check_known_levels(fit$design, target$rows)
+  target
+}
+
+#' Which parameters are asked for: by `pars`, by brms' `variable` (with `regex = TRUE` patterns) or by rstanarm's
+#' `regex_pars`
+#' @param names Of all parameters.
+#' @return Their positions; NULL for all.
+#' @noRd
+asked_parameters <- function(names, dots, pars = NULL) {
+  words <- list(pars = pars, variable = dots[["variable"]], regex_pars = dots[["regex_pars"]])
+  pattern <- c(FALSE, isTRUE(dots[["regex"]]), TRUE)
+  at <- Map(function(given, word, pattern) {
+    unlist(lapply(given, function(name) {
+      found <- if (pattern) grep(name, names) else which(without_backticks(names) == without_backticks(name))
+      if (length(found)) return(found)
+      stop_galvi("argument", sprintf(
+        "`%s` must name coefficients or hyperparameters, not %s; this fit has %s.", word, quote_names(name, "\""),
+        quote_names(names, "\"", 30L)
+      ))
+    }))
+  }, words, base::names(words), pattern)
+  unique(unlist(at))
 }
 
 #' Where the draws come from: which state, and the values of all hyperparameters

@@ -16,6 +16,9 @@ allows_new_levels <- function(allow.new.levels, dots) {
   if (is.null(given)) allow.new.levels else allow.new.levels && check_flag(given, "allow_new_levels")
 }
 
+# The same where lme4's argument may be in `dots`, too.
+dots_allow_new_levels <- function(dots) allows_new_levels(or_else(dots[["allow.new.levels"]], TRUE), dots)
+
 #' Stops at brms' ways to draw effects of new groups that are not ours
 #' @noRd
 check_sampled_levels <- function(dots) {

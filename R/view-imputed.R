@@ -47,11 +47,39 @@ joined_points <- function(parts) {
   out
 }
 
+#' Marginals that f(part, ...) has at the same places, which each part reads by its own design
+#' @noRd
+marginals_of_parts <- function(fit, f, ...) {
+  parts <- lapply(fit$fits, f, ...)
+  out <- mixed_marginals(fit, parts)
+  outside <- lapply(parts, `[[`, "outside")
+  if (length(not_null(outside))) out$outside <- Reduce(`|`, outside)
+  out
+}
+
+#' list(mean, variance) of what f(part, ...) has
+#' @noRd
+moments_of_parts <- function(fit, f, ...) mixture_moments(lapply(fit$fits, f, ...), equal_shares(fit$fits))
+
+# The equal weights of parts.
+equal_shares <- function(parts) rep(1 / length(parts), length(parts))
+
+#' Means of numbers that f(part, ...) has
+#' @noRd
+mean_of_parts <- function(fit, f, ...) Reduce(`+`, lapply(fit$fits, f, ...)) / length(fit$fits)
+
+# list(mean, covariance) of their equal mixture.
+joint_of_parts <- function(parts) joint_moments(parts, equal_shares(parts))
+
+#' The term of a part that another part's is called by the label of
+#' @noRd
+own_term <- function(part, spec) part$design$specs[[match(spec$label, part$design$labels)]]
+
 #' list(mean, variance) of arrays, and means of what else there is
 #' @noRd
 mixed_terms <- function(parts) {
   out <- parts[[1L]]
-  out[c("mean", "variance")] <- mixture_moments(parts, rep(1 / length(parts), length(parts)))
+  out[c("mean", "variance")] <- mixture_moments(parts, equal_shares(parts))
   if (!is.null(out$constant)) out$constant <- Reduce(`+`, lapply(parts, `[[`, "constant")) / length(parts)
   out
 }
@@ -64,9 +92,9 @@ mixed_covariance <- function(fit, sets) {
     out$mean <- out$mean + target$offset
     out
   }, fit$fits, sets)
-  weights <- rep(1 / length(parts), length(parts))
   lapply(seq_len(n_latents(fit)), function(k) {
-    mixture_covariance(lapply(parts, function(p) p$mean[, k]), lapply(parts, function(p) p$covariance[[k]]), weights)
+    mixture_covariance(lapply(parts, function(p) p$mean[, k]), lapply(parts, function(p) p$covariance[[k]]),
+      equal_shares(parts))
   })
 }
 
@@ -89,10 +117,9 @@ drawn_from_parts <- function(fit, ndraws, f) {
 #' @noRd
 mixed_effects <- function(parts) {
   out <- parts[[1L]]
-  share <- rep(1 / length(parts), length(parts))
   for (name in names(out)) {
     own <- lapply(parts, function(part) list(mean = part[[name]]$mean, variance = part[[name]]$sd^2))
-    moments <- mixture_moments(own, share)
+    moments <- mixture_moments(own, equal_shares(parts))
     out[[name]]$mean[] <- moments$mean
     out[[name]]$sd[] <- sqrt(moments$variance)
   }

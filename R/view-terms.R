@@ -102,6 +102,7 @@ term_posterior.field_term <- function(spec, fit) {
 #' @param node,weight n x h; without `weight` ones.
 #' @noRd
 node_moments <- function(fit, spec, node, weight = NULL) {
+  if (is_imputed(fit)) return(moments_of_parts(fit, node_moments, spec, node, weight))
   n <- nrow(node)
   t <- match(spec$label, fit$design$labels)
   # No node of other fields: whatever their rows are, nodes that no observation ties cost a solve per row.

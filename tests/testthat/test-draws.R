@@ -399,3 +399,51 @@ test_that("simulate(re.form = ) takes groups of several predictors, of stages an
   dimnames(A) <- list(letters[1:4], letters[1:4])
   refused(galvi(w ~ (1 | gr(g, cov = A)), d), re.form = NA)
 })
+
+test_that("words of brms and rstanarm are understood, or errors that say what there is", {
+  skip_if_not_installed("rstantools")
+  skip_if_not_installed("posterior")
+  fit <- galvi(Reaction ~ Days + (1 | Subject), sleepstudy)
+  new <- data.frame(Days = 1, Subject = c("308", "zz"))
+  functions <- list(rstantools::posterior_epred, rstantools::posterior_linpred, rstantools::posterior_predict)
+  for (f in functions) {
+    for (word in c("allow_new_levels", "allow.new.levels")) {
+      draw <- function(rows, value) {
+        do.call(f, c(list(fit, newdata = new[rows, ], ndraws = 3), stats::setNames(list(value), word)))
+      }
+      expect_error(draw(1:2, FALSE), "`Subject`", class = "galvi_error_newdata")
+      expect_identical(dim(draw(1, FALSE)), c(3L, 1L))
+      expect_identical(dim(draw(1:2, TRUE)), c(3L, 2L))
+    }
+    for (word in c("offset", "draw_ids", "resp", "nlpar")) {
+      refused <- stats::setNames(list(1:2), word)
+      expect_error(do.call(f, c(list(fit), refused)), paste0("`", word, "`"), class = "galvi_error_argument")
+    }
+    expect_identical(f(fit, ndraws = 3, seed = 1, draw_ids = NULL, other = 1), f(fit, ndraws = 3, seed = 1))
+  }
+  expect_error(simulate(fit, newdata = new, allow_new_levels = FALSE), class = "galvi_error_newdata")
+  expect_identical(rstantools::posterior_predict(fit, ndraws = 3, seed = 1, fun = "log"),
+    log(rstantools::posterior_predict(fit, ndraws = 3, seed = 1)))
+  expect_error(rstantools::posterior_epred(fit, fun = log), "to the draws", class = "galvi_error_argument")
+  expect_error(rstantools::predictive_error(fit, fun = log), "`fun`", class = "galvi_error_argument")
+  # parameters
+  all <- rstantools::posterior_interval(fit)
+  expect_identical(rstantools::posterior_interval(fit, variable = "Days"), all["Days", , drop = FALSE])
+  expect_identical(rownames(rstantools::posterior_interval(fit, regex_pars = "^Day", pars = "(Intercept)")),
+    c("(Intercept)", "Days"))
+  expect_identical(posterior::variables(posterior::as_draws_df(fit, ndraws = 2, variable = "^Da", regex = TRUE)), "Days")
+  expect_error(posterior::as_draws(fit, variable = "b_Days"), "`variable` .*\"b_Days\".*\"Days\"",
+    class = "galvi_error_argument")
+  # criteria of the rows of the fit
+  r_squared <- function(...) rstantools::bayes_R2(fit, ndraws = 5, seed = 1, ...)
+  expect_identical(r_squared(re.form = NA), r_squared(re_formula = NA))
+  expect_false(identical(r_squared(re.form = NA), r_squared()))
+  expect_identical(rstantools::loo_R2(fit, ndraws = 5, seed = 1), rstantools::loo_R2(fit, ndraws = 5, seed = 1))
+  expect_error(r_squared(newdata = new), "`newdata`", class = "galvi_error_argument")
+  skip_if_not_installed("loo")
+  for (f in list(loo::loo, loo::waic, loo::kfold)) {
+    expect_error(f(fit, newdata = sleepstudy[1:20, ]), "`newdata`", class = "galvi_error_argument")
+    expect_error(f(fit, re_formula = NA), "`re_formula`", class = "galvi_error_argument")
+  }
+  expect_error(loo::kfold(fit, K = 3, Ksub = 1), "`folds`", class = "galvi_error_argument")
+})

@@ -245,3 +245,66 @@ test_that("coef(group = ) is the mean over data sets", {
   expect_equal(coef(fit, group = "h"), Reduce(`+`, each) / length(each), tolerance = tol$identity)
   expect_error(ranef(fit, condVar = TRUE), "one data set", class = "galvi_error_argument")
 })
+
+test_that("effects along variables are predictions, whichever bases and scales the data sets have", {
+  along <- function(fit, at, ...) unname(predict(fit, at, interval = "credible", ...)[, c("lwr", "upr")])
+  for (case in list(list(n ~ x + f, family = poisson()), list(y ~ scale(x) + s(z, k = 5)), list(y ~ x + (1 | g)))) {
+    fit <- do.call(fit_sets, case)
+    effect <- conditional_effects(fit, "x")$x
+    at <- effect[c(1, 40, 100), intersect(names(effect), c("x", "z", "f")), drop = FALSE]
+    limits <- unname(as.matrix(effect[c(1, 40, 100), c("lower__", "upper__")]))
+    expect_close(limits, along(fit, at, re_formula = NA), 1e-8)
+  }
+  # a picture shows the same, also of terms and of parameters
+  shown <- function(fit, name, ...) {
+    drawn <- plot_away(fit, which = "effects", ...)[[name]]
+    drawn[round(seq(1, nrow(drawn), length.out = 4L)), ]
+  }
+  fit <- fit_sets(n ~ x, family = poisson())
+  drawn <- shown(fit, "x")
+  expect_close(unname(as.matrix(drawn[c("lwr", "upr")])), along(fit, drawn["x"]), 1e-8)
+  fit <- fit_sets(y ~ gp(x))
+  drawn <- shown(fit, "gp(x)")
+  expect_close(unname(as.matrix(drawn[c("lwr", "upr")])), along(fit, drawn["x"]), 1e-8)
+  fit <- fit_sets(y ~ s(x, k = 5) + z)
+  link <- predict(fit, data.frame(x = c(-1, 1), z = 0), se.fit = TRUE)
+  relevance <- plot_away(fit, which = "relevance")
+  each <- lapply(fit$fits, function(part) plot_away(part, which = "relevance")$relevance)
+  expect_close(relevance$relevance, Reduce(`+`, each) / 3)
+  skip_if_not_installed("emmeans")
+  means <- as.data.frame(emmeans::emmeans(fit, ~x, at = list(x = c(-1, 1), z = 0)))
+  expect_close(means$emmean, unname(link$fit), 1e-6)
+  expect_close(means$SE, unname(predict(fit, data.frame(x = c(-1, 1), z = 0), type = "link", se.fit = TRUE)$se.fit), 1e-3)
+})
+
+test_that("effects of groups and curves of survival are the mixture's", {
+  fit <- fit_sets(y ~ x + (1 | g))
+  drawn <- plot_away(fit, which = "effects", terms = "iid(g)")[[1L]]
+  each <- lapply(fit$fits, function(part) plot_away(part, which = "effects", terms = "iid(g)")[[1L]]$fit)
+  expect_close(sort(drawn$fit), sort(Reduce(`+`, each) / 3))
+  sets <- lapply(imputed_data(), function(d) transform(d, time = exp(y)))
+  fit <- fit_sets(survival::Surv(time) ~ x, family = weibull(), sets = sets)
+  drawn <- plot_away(fit, which = "survival")
+  at <- data.frame(x = median(sets[[1L]]$x))
+  expect_close(drawn$fit[50], unname(predict(fit, at, type = "survival", times = drawn$time[50])[1L, ]), 1e-6)
+})
+
+test_that("derivatives and differences of smooths are the mixture's", {
+  step <- 1e-4
+  for (formula in list(y ~ s(x, k = 6) + z, y ~ gp(x))) {
+    fit <- fit_sets(formula)
+    slope <- derivatives(fit, n = 5)
+    at <- data.frame(x = c(slope$x + step, slope$x - step), z = 0)
+    ends <- predict(fit, at, type = "link", se.fit = TRUE, covariance = TRUE)
+    D <- cbind(diag(5), -diag(5)) / (2 * step)
+    expect_close(slope$.derivative, drop(D %*% ends$fit), 1e-4)
+    expect_close(slope$.se, sqrt(diag(D %*% ends$covariance %*% t(D))), 1e-2)
+  }
+  fit <- fit_sets(y ~ f + s(x, by = f, k = 5))
+  found <- difference_smooths(fit, n = 5, group_means = TRUE)[1:5, ]
+  at <- data.frame(x = found$x, f = factor(rep(c("a", "b"), each = 5), c("a", "b", "c")))
+  two <- predict(fit, at, type = "link", se.fit = TRUE, covariance = TRUE)
+  D <- cbind(diag(5), -diag(5))
+  expect_close(found$.diff, drop(D %*% two$fit), 1e-6)
+  expect_close(found$.se, sqrt(diag(D %*% two$covariance %*% t(D))), 1e-6)
+})

@@ -89,6 +89,25 @@ test_that("waic() is that of draws from the posterior", {
     ignore_attr = TRUE)
 })
 
+test_that("waic() is exact where the posterior is weighted points", {
+  skip_if_not_installed("loo")
+  fit <- galvi(am ~ wt, mtcars, family = binomial())
+  expect_true(has_points(fit))
+  x <- mtcars$wt - mean(mtcars$wt)
+  sd <- sqrt(mean(x^2))
+  at <- expand.grid(a = seq(-12, 10, length.out = 250), b = seq(-25, 3, length.out = 250))
+  # y is 1 or 0: log p = log P(1 or -1 times eta)
+  density <- plogis((outer(at$a, rep(1, 32)) + outer(at$b, x)) * rep(2 * mtcars$am - 1, each = nrow(at)), log.p = TRUE)
+  log_weight <- rowSums(density) + dnorm(at$a, 0, 10, log = TRUE) + dnorm(at$b, 0, 10 / sd, log = TRUE)
+  weight <- exp(log_weight - max(log_weight))
+  weight <- weight / sum(weight)
+  lpd <- log(colSums(weight * exp(density)))
+  p <- colSums(weight * density^2) - colSums(weight * density)^2
+  found <- loo::waic(fit)$pointwise
+  expect_lt(max(abs(found[, "p_waic"] - p)), 0.03)
+  expect_lt(max(abs(found[, "elpd_waic"] - (lpd - p))), 0.03)
+})
+
 test_that("loo_compare() takes waic(), weights count, and several classes are refused", {
   skip_if_not_installed("loo")
   fits <- other_fits()
