@@ -186,8 +186,8 @@ observation_variance <- function(fit, mean, groups) {
 #'
 #' A row of weight w counts as w observations; where weights divide a dispersion they weigh the squares, as in
 #' `summary(lm(weights = w))`. A binomial response with trials counts as one observation per trial;
-#' `loo_R2()` does not support it. Hyperparameters are fixed at their estimates, unless the fit has
-#' `hyper = "integrate"`.
+#' `loo_R2()` does not support it. Hyperparameters are drawn
+#' with the rest of the posterior, except where `summary()` says that it takes them as known.
 #' @param object A fit of [galvi()].
 #' @param ndraws Number of draws, a positive whole number; 1000 by default.
 #' @param re_formula As in [predict()][predict.galvi]; `re.form` is the same.
