@@ -61,9 +61,9 @@
 #' @param cluster NULL, or a cluster whose workers take the passes over the rows: from [parallel::makeCluster()]
 #'   (processes on this machine, or on others by ssh or MPI) or `mirai::make_cluster()`. See Clusters below.
 #' @param uncertainty What standard deviations, intervals and draws are. `"auto"`, the default: those of the joint posterior
-#'   of coefficients, family parameters and standard deviations of groups, as far as it is known, see
+#'   of coefficients, family parameters and hyperparameters of groups, smooths and fields, as far as it is known, see
 #'   `vignette("uncertainty")`; `"factorised"`: those of independent linear predictors at the estimated hyperparameters,
-#'   as `lm()`, `lmer()` and other functions report them. Estimates of hyperparameters and the bound are the same.
+#'   as `lm()`, `lmer()`, `gam()` and other functions report them. Estimates of hyperparameters and the bound are the same.
 #' @param max_seconds Time limit for inference and estimation of hyperparameters, in seconds; `Inf`, the default, for
 #'   none. When this time has passed, the current iteration is completed and [galvi()] returns the fit so far, marked
 #'   as not

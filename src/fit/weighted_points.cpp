@@ -238,6 +238,7 @@ class Root {
 struct JointStart {
   ConditionalAxes axes;
   ImportanceStart points;
+  bool funnel;  // do coefficients' priors scale with hyperparameters?
 };
 
 /// From the joint Gaussian at the mode. Hyperparameters move the coefficients' means as there; how they do so by the priors
@@ -255,11 +256,11 @@ std::optional<JointStart> joint_start(const Unknowns& unknowns, HyperTable& tabl
   const std::optional<Matrix> root = Root(unknowns)(V.topLeftCorner(L, L) - moves * moves.transpose());
   if (!root) return std::nullopt;
   JointStart out{ConditionalAxes(unknowns, start.mean.head(L), *root),
-                 {Vector::Zero(D), Matrix::Identity(D, D)}};
+                 {Vector::Zero(D), Matrix::Identity(D, D)},
+                 false};
   if (m == 0) return out;
   out.points.mean.tail(m) = start.mean.tail(m);
   out.points.root.bottomRightCorner(m, m) = hyper_root;
-  if (moves.isZero(0)) return out;
   const Vector values = table.values(), x0 = table.unconstrained();
   const auto centre = [&](Index axis, double by) -> Vector {
     Vector x = x0;
@@ -267,13 +268,17 @@ std::optional<JointStart> joint_start(const Unknowns& unknowns, HyperTable& tabl
     table.set_unconstrained(x);
     unknowns.update_priors(table.values());
     const std::optional<ConditionalPlace> there = out.axes.place();
+    out.funnel = out.funnel || !there || there->log_scale != 0;
     return there ? there->centre : start.mean.head(L);
   };
-  for (Index axis = 0; axis < m; ++axis)
-    moves.col(axis) -= (centre(axis, step) - centre(axis, -step)) / (2 * step);
+  const bool known = !moves.isZero(0);
+  for (Index axis = 0; axis < m; ++axis) {
+    const Vector by_priors = (centre(axis, step) - centre(axis, -step)) / (2 * step);
+    if (known) moves.col(axis) -= by_priors;
+  }
   table.set_values(values);
   unknowns.update_priors(values);
-  out.points.root.topRightCorner(L, m) = Eigen::PartialPivLU<Matrix>(*root).solve(moves);
+  if (known) out.points.root.topRightCorner(L, m) = Eigen::PartialPivLU<Matrix>(*root).solve(moves);
   return out;
 }
 
@@ -327,7 +332,7 @@ std::optional<WeightedPoints> weighted_points(const Unknowns& unknowns, HyperTab
   JointDensity density(unknowns, from->axes, table, free, another);
   ImportanceControl control;
   control.points = S;
-  control.scales = D - L;
+  if (from->funnel) control.scales = D - L;
   // few rows can afford to go on until sds stand still to the points' own noise
   if (static_cast<double>(S * unknowns.model().rows()) < 4e5) control.enough *= 0.5;
   std::optional<ImportancePoints> found = importance_points(
