@@ -167,7 +167,8 @@ grid_data <- function(fit, dpar, data, params, mode = "link", ...) {
   }
   frame <- with_own_offsets(fit$data, or_else(view$number, 1L))
   # offsets of the formula are those of the grid; the argument, and what is no column, has the mean over the rows
-  of_grid <- is.null(frame[["(offset)"]]) && all(unlist(lapply(offset_calls(view), all.vars)) %in% names(data))
+  columns <- lapply(offset_calls(view), all.vars)
+  of_grid <- is.null(frame[["(offset)"]]) && all(lengths(columns) > 0L, unlist(columns) %in% names(data))
   if (of_grid) recovered(...) else recovered(frame = frame, ...)
 }
 

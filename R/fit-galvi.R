@@ -24,8 +24,8 @@
 #'
 #' Standard deviations, intervals, predictions and draws belong to the joint posterior of the coefficients of all linear
 #' predictors, the parameters of the family and the hyperparameters of groups, smooths and fields, see
-#' [coef()][coef.galvi]. In models with [gp()] terms and more than 200 rows but no groups, and with factors, rows from a source
-#' or a cluster, they are conditional on the estimates, and `summary()` says so. With `hyper = "integrate"` they include the
+#' [coef()][coef.galvi], which lists the exceptions: in models with [gp()] terms and more than 200 rows but no groups, with
+#' factors, rows from a source or a cluster, and some others, they are conditional on the estimates, and `summary()` says so. With `hyper = "integrate"` they include the
 #' uncertainty of the hyperparameters in these models too: the fit is a weighted mixture of Gaussian posteriors at several values of the
 #' hyperparameters, as in INLA (`hyper_design` in [galvi_control()]). The estimates in `fit$hyper` are the same.
 #'

@@ -641,7 +641,8 @@ interval_notes <- function(fit, unknown) {
   outside <- hyper$estimate < hyper$lwr | hyper$estimate > hyper$upr
   # modes at the end of the range, with intervals that leave it out; limit_notes() has those of groups
   low <- is_discrete(fit) & groups & sds & !at_bound & hyper$estimate < hyper$lwr
-  zero <- at_bound & sds & !groups & hyper$estimate < sqrt(pmax(hyper$lower * hyper$upper, 0))
+  of_family <- hyper$name %in% fit$model$hyper$name[unlist(fit$model$likelihood$hyper)]
+  zero <- at_bound & sds & !groups & !of_family & hyper$estimate < sqrt(pmax(hyper$lower * hyper$upper, 0))
   none <- hyper$name[which(zero)]
   outside <- outside & !low & !hyper$name %in% none & !(at_bound & groups)
   note <- function(at, why) {
@@ -661,8 +662,8 @@ interval_notes <- function(fit, unknown) {
     )),
     if (length(none)) {
       new_note("interval", sprintf(paste(
-        "%s: estimated as zero, where a smooth is what its penalty leaves, such as a straight line. Intervals and standard",
-        "deviations are those of the posterior, most of which has larger values."
+        "%s: estimated as zero, where a smooth is what its penalty leaves, such as a straight line, and a process or random",
+        "walk is constant. Intervals and standard deviations are those of the posterior, most of which has larger values."
       ), quote_names(none)))
     }
   )

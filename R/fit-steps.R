@@ -206,7 +206,7 @@ infer_once <- function(model, method, start, verbose) {
 #' way, and so where smooths belong to one of several predictors that depend on each other, or to ordered classes, whose
 #' effects grow with the distances of their thresholds. Classes that compete do so where they have groups: of columns alone
 #' the coefficients have a joint posterior of their own (src/fit/couple.h). By states with smooths and fields, with processes
-#' of few rows or beside groups, whose variance may be known badly, and with processes or fields of ordered classes. Not
+#' and fields over places of few rows or beside groups, whose variance may be known badly, and with processes or fields of ordered classes. Not
 #' with factors.
 #' @noRd
 joint_uncertainty <- function(design, core) {
@@ -229,11 +229,11 @@ joint_uncertainty <- function(design, core) {
   if (columns && ordered) return("ordered")
   if (all(fixed | groups)) return("auto")
   if (columns && dependent) return("coupled")
-  costly <- any(which_can(specs, "process")) && length(core$y) > few_of_process || any(which_can(specs, "intervals"))
-  if (any(groups) || ordered || !costly) "states" else "factorised"
+  slow <- any(which_can(specs, "process") | which_can(specs, "places")) && length(core$y) > few_of_process
+  if (any(groups) || ordered || !(slow || any(which_can(specs, "intervals")))) "states" else "factorised"
 }
 
-# Each state of a process takes as long as a fit of it, and many rows know its hyperparameters better.
+# Each state of a process, or of a field over places, takes as long as a fit, and many rows know its hyperparameters better.
 few_of_process <- 200
 
 #' @rdname modular

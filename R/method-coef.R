@@ -9,8 +9,9 @@
 #' which predictions and draws have too; `summary()` says in a line how it was found, and `vignette("uncertainty")` how
 #' that is done. In a linear model the intervals are those of [lm()], and the standard deviations its standard errors times
 #' sqrt(df / (df - 2)), the standard deviation of the t distribution. `galvi_control(uncertainty = "factorised")` takes
-#' hyperparameters as known and linear predictors as independent instead, as do models with factors, with [cox()], and with
-#' [gp()] of more than 200 rows but without groups.
+#' hyperparameters as known and linear predictors as independent instead, as do models with factors, and without groups those
+#' with [cox()], with [gp()] or [spde()] of more than 200 rows, and with processes, fields or the smooths of classes in several
+#' predictors that depend on each other.
 #'
 #' `ranef()` returns the posterior mean and sd of the effects of [iid()], [random-slopes], [gmrf()], [rw1()], [rw2()],
 #' [ar1()] and other terms that consist of coefficients. Their sd includes the uncertainty of the fixed effects.

@@ -23,7 +23,7 @@
 #' posterior of the fit; they usually take less time than the fit did. Second derivatives are also used, so that sums
 #' are close to those of refits also where rows are few: usually within 0.5 with one to three hyperparameters, within
 #' about 2 with four or five. Where the posterior is a mixture of states (`hyper = "integrate"`, and the default of
-#' gaussian and many mixed models), the weights of the hyperparameter values are those without the observation instead.
+#' gaussian models and of many with groups, smooths and fields), the weights of the hyperparameter values are those without the observation instead.
 #'
 #' Where the posterior is weighted points (`vignette("uncertainty")`), no site is used: the weight of each point is
 #' divided by its density of y_n, unless this leaves fewer than 100 effective points, in which case row n is predicted

@@ -21,6 +21,19 @@ Index points_for(Index unknowns, Index rows) {
   return rows > 32 ? 8000 : 16000;
 }
 
+/// Where the coefficients are at hyperparameters x, which the table and the priors have afterwards; empty where a prior does
+/// not exist, as with correlations that are 1 but for rounding.
+std::optional<ConditionalPlace> place_at(const Unknowns& unknowns, const ConditionalAxes& axes, HyperTable& table,
+                                         const Vector& x) {
+  table.set_unconstrained(x);
+  try {
+    unknowns.update_priors(table.values());
+    return axes.place();
+  } catch (const std::domain_error&) {
+    return std::nullopt;
+  }
+}
+
 /// The joint log density of coefficients, in the coordinates of these axes, and of hyperparameters, many points at a time.
 class JointDensity {
  public:
@@ -69,7 +82,11 @@ class JointDensity {
       if (!place) return;
       const Vector z = place->centre + place->root * U.row(s).head(L).transpose();
       X.row(s) = z.transpose();
-      if (finite) out[s] = unknowns_.log_prior(z) + table_.log_prior() + place->log_scale;
+      if (!finite) return;
+      try {
+        out[s] = unknowns_.log_prior(z) + table_.log_prior() + place->log_scale;
+      } catch (const std::domain_error&) {  // its determinant is not that of a precision
+      }
     });
     add_log_likelihoods(X, values, m > 0, out);
     return out.unaryExpr([](double x) { return std::isfinite(x) ? x : -infinity; });
@@ -93,11 +110,7 @@ class JointDensity {
     std::optional<ConditionalPlace> place;
     for (Index s = 0; s < U.rows(); ++s) {
       if (s % 256 == 0) unknowns_.model().context().monitor.poll();
-      if (m > 0 || s == 0) {
-        table_.set_unconstrained(hyper(U.row(s).tail(m).transpose()));
-        if (m > 0) unknowns_.update_priors(table_.values());
-        place = axes_.place();
-      }
+      if (m > 0 || s == 0) place = place_at(unknowns_, axes_, table_, hyper(U.row(s).tail(m).transpose()));
       f(s, place);
     }
   }
@@ -265,9 +278,7 @@ std::optional<JointStart> joint_start(const Unknowns& unknowns, HyperTable& tabl
   const auto centre = [&](Index axis, double by) -> Vector {
     Vector x = x0;
     for (Index i = 0; i < m; ++i) x[free[static_cast<std::size_t>(i)]] += by * hyper_root(i, axis);
-    table.set_unconstrained(x);
-    unknowns.update_priors(table.values());
-    const std::optional<ConditionalPlace> there = out.axes.place();
+    const std::optional<ConditionalPlace> there = place_at(unknowns, out.axes, table, x);
     out.funnel = out.funnel || !there || there->log_scale != 0;
     return there ? there->centre : start.mean.head(L);
   };

@@ -682,3 +682,14 @@ test_that("weighted points of many unknowns have the sds of integration", {
     expect_close(sqrt(diag(vcov(points)) / diag(vcov(states))), c(1, 1), 0.02)
   }
 })
+
+test_that("correlated slopes of few groups of counts have a posterior, however near to 1 their correlation may be", {
+  set.seed(1)
+  d <- data.frame(g = gl(10, 10), x = rnorm(100))
+  d$y <- rpois(100, exp(0.5 + 0.3 * d$x + rnorm(10, 0, 0.5)[d$g] + d$x * rnorm(10, 0, 0.3)[d$g]))
+  for (family in list(poisson(), negbinomial())) {
+    fit <- galvi(y ~ x + (x | g), d, family, verbose = FALSE)
+    expect_true(uncertainty_method(fit) != "factorised")
+    expect_close(sds(fit), sds(update(fit, hyper = "integrate")), 0.06)
+  }
+})
