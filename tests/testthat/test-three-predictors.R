@@ -241,9 +241,9 @@ test_that("zi and shape have formulas of their own, in any order, and priors, na
   changed <- update(fit, . ~ . - x)
   expect_identical(names(coef(changed)), names[-2])
   expect_output(print(fit), "shape: log link, zi: logit link")
-  expect_match(uncertainty_line(fit), "by linear response, for all predictors and .* together")
+  expect_match(uncertainty_line(fit), "from weighted points of the joint posterior of all predictors and ")
   expect_match(uncertainty_line(apart), "the predictors as independent: they may be too small")
-  expect_output(print(summary(fit)), "Standard deviations and intervals: by linear response")
+  expect_output(print(summary(fit)), "Standard deviations and intervals: from weighted points")
 })
 
 test_that("nu needs sigma, which is an intercept without a formula; a number beside a formula is an error", {
