@@ -59,7 +59,8 @@ test_that("a custom copy of a family has the family's fits, under every prior an
     copy <- custom_fit(formula, d, r_poisson())
     expect_close(copy$elbo, ours$elbo, tol$elbo * 10)  # hyperparameters are learned by both
     new <- d[c(2, 9), ]
-    expect_close(predict(copy, new), predict(ours, new), tol$optimum)
+    # states lie by differences of the gradient, and a user's density has fewer points
+    expect_close(predict(copy, new), predict(ours, new), if (falls_short(ours)) tol$optimum else 0.01)
   }
   for (method in c("newton", "coordinate_ascent", "fixed_point", "natural_gradient", "opper_archambeau",
                    "cholesky_gradient", "laplace", "ep")) {

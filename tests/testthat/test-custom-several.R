@@ -185,7 +185,7 @@ test_that("predictions, residuals, draws and plots", {
   fit <- several_fit(list(y ~ x, sigma ~ 1 + iid(g)), d, r_gaussian())
   same <- several_fit(list(y ~ x, sigma ~ 1 + iid(g)), d, gaussian())
   for (type in c("response", "pearson")) {
-    expect_close(residuals(fit, type), residuals(same, type), 0.02)  # of 150 points, as above
+    expect_close(residuals(fit, type), residuals(same, type), 0.05)  # of fewer points
   }
   quantile <- function(fit) { set.seed(2); residuals(fit, "quantile") }
   expect_close(quantile(fit), quantile(same), 0.1)
@@ -194,7 +194,9 @@ test_that("predictions, residuals, draws and plots", {
   expect_gt(min(simulate(several_fit(list(y ~ x, sigma ~ x), d, own), 1)[[1]]), 1e4)
   skip_if_not_installed("loo")
   loo <- function(fit) { set.seed(1); suppressWarnings(loo::loo(fit))$estimates[, 1] }
-  expect_close(loo(fit), loo(same), 0.02)
+  # fewer points are too few to weigh anew without a row
+  known <- function(fit) update(fit, control = galvi_control(uncertainty = "factorised"))
+  expect_close(loo(known(fit)), loo(known(same)), 0.02)
   pdf(NULL)
   on.exit(dev.off())
   expect_no_error(plot(fit))

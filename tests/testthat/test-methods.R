@@ -294,7 +294,7 @@ test_that("print and summary say which hyperparameters have no interval", {
   set.seed(4)
   W <- outer(1:16, 1:16, function(i, j) abs(i - j) == 1) + 0
   d <- data.frame(t = 1:16, y = sin(1:16 / 3) + rnorm(16, sd = 0.5))
-  fit <- galvi(y ~ gmrf(t, graph = W, model = "bym2"), d)
+  fit <- galvi(y ~ gmrf(t, graph = W, model = "bym2"), d, control = galvi_control(uncertainty = "factorised"))
   none <- fit$hyper$name[is.na(fit$hyper$lwr)]
   expect_true("gaussian.variance" %in% none)
   for (shown in list(fit, summary(fit))) {

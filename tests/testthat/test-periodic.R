@@ -81,7 +81,8 @@ as_dense <- function(model) {
 
 # own: learned by waves or states; dense: learned by the covariance of all rows; held: that at own's hyperparameters.
 fit_both <- function(formula, data, family, ..., as = identity) {
-  model <- galvi_model(galvi_design(formula, data, family), ...)
+  # a dense kernel of as many rows as the data would have other states
+  model <- galvi_model(galvi_design(formula, data, family), ..., control = galvi_control(uncertainty = "factorised"))
   fit <- function(model) suppressMessages(galvi_fit(model, galvi_infer(model, verbose = FALSE)))
   own <- fit(as(model))
   held <- as_dense(model)

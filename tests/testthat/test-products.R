@@ -122,7 +122,7 @@ test_that("the variance of a forecast returns to that of the field, or grows by 
 
 test_that("new groups at old and new times have their prior", {
   d <- product_data(40)
-  fit <- galvi(z ~ 0 + ar1(t, by = iid(g)), d)
+  fit <- galvi(z ~ 0 + ar1(t, by = iid(g)), d, control = galvi_control(uncertainty = "factorised"))
   hyper <- stats::setNames(fit$hyper$estimate, fit$hyper$name)
   new <- data.frame(t = c(2, 2, 9, 9, 9), g = c("new", "other", "new", "a", "other"))
   got <- predict(fit, new, type = "link", covariance = TRUE)

@@ -40,9 +40,10 @@ test_that("quantiles of points and of mixtures are where their distribution func
   d$k <- stats::rnbinom(40, 2, mu = exp(0.5 + d$x))
   fits <- list(
     points = galvi(y ~ x, d, Gamma("log"), verbose = FALSE),
-    states = suppressMessages(galvi(y ~ x + (1 | g), d, Gamma("log"), verbose = FALSE)),
+    states = suppressMessages(galvi(log(y) ~ x + (1 | g), d, verbose = FALSE)),
     counts = galvi(k ~ x, d, negbinomial(), verbose = FALSE)
   )
+  expect_identical(uncertainty_method(fits$states), "states")
   new <- data.frame(x = c(-1, 0, 1.5), g = "1")
   for (name in names(fits)) {
     fit <- fits[[name]]

@@ -938,5 +938,5 @@ test_that("every kind of smooth may be in a model of several predictors", {
     }
   }
   hurdle <- galvi(list(round(exp(y)) ~ s(x), hu ~ s(x)), d, hurdle(poisson()))
-  expect_identical(hurdle$convergence$uncertainty$method, "factorised")
+  expect_identical(hurdle$convergence$uncertainty$method, "states")
 })
