@@ -179,7 +179,7 @@ test_that("under a limit of address space a joint covariance is refused in words
 
 test_that("memory that runs out on the way, the guard deaf, is no bare C++ error", {
   deaf <- "assignInNamespace('available_memory', function(...) NA_real_, 'galvi')"
-  text <- with_limit(200, c(deaf, "cat(said(galvi(y ~ gp(x, kernel = se() + white()), data(4000), control = control)))"))
+  text <- with_limit(240, c(deaf, "cat(said(galvi(y ~ gp(x, kernel = se() + white()), data(4000), control = control)))"))
   expect_match(text, "^galvi_error_size Memory ran out: 4,000 rows .*inducing = 200")
   text <- with_limit(500, c(
     deaf, "fit <- galvi(y ~ gp(x), data(200), control = control)",

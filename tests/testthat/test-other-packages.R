@@ -161,7 +161,8 @@ test_that("weights, offsets, polynomials, interactions and groups enter as in lm
     cbind(x[[intersect(c("emmean", "rate", "estimate", "fit"), names(x))[1L]]], x[[intersect(c("SE", "se"), names(x))]])
   }
   packages <- list(
-    emmeans = function(fit) of_grid(emmeans::emmeans(fit, ~ f | x, at = list(x = c(-1, 1)))),
+    # by default an offset of the formula is that of the grid here, and its mean over the rows for glm()
+    emmeans = function(fit) of_grid(emmeans::emmeans(fit, ~ f | x, at = list(x = c(-1, 1)), offset = 0.3)),
     emmeans = function(fit) of_grid(pairs(emmeans::emmeans(fit, ~f))),
     effects = function(fit) of_grid(effects::Effect(c("x", "f"), fit)),
     multcomp = function(fit) {

@@ -51,7 +51,7 @@ test_that("days that mostly have no observation are told, with a call that works
   expect_message(galvi(y ~ ar1(date), weekly), "unit = \"week\"", class = "galvi_message_steps")
   daily <- data.frame(y = d$y, date = as.Date("2020-01-01") + d$i)
   expect_silent(galvi(y ~ rw1(date), daily))
-  expect_silent(galvi(y ~ rw1(date, unit = "day"), d[1:8, ]))
+  expect_no_message(galvi(y ~ rw1(date, unit = "day"), d[1:8, ]), class = "galvi_message_steps")
 })
 
 test_that("a time is read in one way", {
