@@ -26,7 +26,8 @@
 #' @param ... Must be empty.
 #' @return A fit of class `galvi`, see [galvi-fit]. Its posterior, coefficients, predictions and `elbo` belong to all
 #'   rows so far. Its data are the new rows: `fitted()`, `residuals()`, `loo()` and `plot()` use these alone.
-#'   Its hyperparameters are held, and standard deviations take them as known, though those of the first fit may not.
+#'   Its hyperparameters stay at the values of the first fit, and its standard deviations take them as known, even where
+#'   those of the first fit do not.
 #'   [nobs()][nobs.galvi] counts all rows, and `seen` those before the new ones. `penalty` is the loss of the bound by
 #'   changes of inducing points, in nats.
 #' @section Errors:

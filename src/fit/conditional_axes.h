@@ -22,7 +22,6 @@ class ConditionalAxes {
   ConditionalAxes(const Unknowns& unknowns, Vector mean, Matrix root);
   /// That of the same Gaussian likelihood under the priors as they are now; empty where there is none.
   std::optional<ConditionalPlace> place() const;
-  const Matrix& root() const { return root_; }  // at the mode
 
  private:
   const Unknowns& unknowns_;
