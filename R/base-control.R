@@ -66,8 +66,8 @@
 #'   as `lm()`, `lmer()`, `gam()` and other functions report them. Estimates of hyperparameters and the bound are the same.
 #' @param max_seconds Time limit for inference and estimation of hyperparameters, in seconds; `Inf`, the default, for
 #'   none. When this time has passed, the current iteration is completed and [galvi()] returns the fit so far, marked
-#'   as not
-#'   converged; [update()][update.galvi] continues from it.
+#'   as not converged; [update()][update.galvi] continues from it. If it passes while standard deviations are computed, these
+#'   are those of `uncertainty = "factorised"`, with a warning.
 #' @param ... Must be empty. An unknown argument is an error that suggests the nearest name.
 #' @section Clusters:
 #' Each worker is sent its part of the rows once, or reads it from a row source ([row_source()]), and keeps it. In each

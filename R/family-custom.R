@@ -376,3 +376,20 @@ custom_draws <- function(fit, eta) {
   }
   as.numeric(y)
 }
+
+#' Log densities of responses at points by the user's function, -Inf where they are not numbers: rows x points
+#' @param state As points_state(). y: of its rows, at each point.
+#' @noRd
+custom_densities <- function(fit, y, state) {
+  functions <- fit$model$likelihood$functions
+  log_density <- density_callbacks(functions)$log_density
+  parameters <- state$hyper[, unlist(fit$model$likelihood$hyper[functions$parameters]), drop = FALSE]
+  own <- function(y, rows, s) log_density(y, state$mean[rows, , drop = FALSE], parameters[s, ])
+  # a parameter is one number in a call
+  out <- if (all(parameters == rep(parameters[1L, ], each = nrow(parameters)))) {
+    own(rep_len(y, nrow(state$mean)), TRUE, 1L)
+  } else {
+    unlist(lapply(seq_len(nrow(parameters)), function(s) own(y, (s - 1L) * length(y) + seq_along(y), s)))
+  }
+  matrix(replace(out, is.nan(out), -Inf), length(y))
+}

@@ -258,16 +258,15 @@ point_covariance <- function(points, k) {
 
 # ---- functions of eta and the hyperparameters ----
 
-# Rows times points at a time.
 rows_by_points <- 1e5
 
 #' f() of some rows at a time, where it has a row for each: rows x columns
-#' @param f f(points, at): with the points of these rows.
+#' @param f f(points, at): with the points of these rows. most: rows times points at a time.
 #' @noRd
-by_point_rows <- function(points, f) {
+by_point_rows <- function(points, f, most = rows_by_points) {
   n <- nrow(points$offset)
   if (n == 0L) return(NULL)
-  parts <- split(seq_len(n), (seq_len(n) - 1L) %/% max(1L, rows_by_points %/% length(points$weight)))
+  parts <- split(seq_len(n), (seq_len(n) - 1L) %/% max(1L, most %/% length(points$weight)))
   do.call(rbind, lapply(unname(parts), function(at) as.matrix(f(point_rows(points, at), at))))
 }
 

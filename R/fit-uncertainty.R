@@ -269,9 +269,16 @@ without_refused_states <- function(fit, tried) {
   at_estimates(fit)
 }
 
-#' Warns where standard deviations are not to be trusted, as the posterior is too far from every Gaussian
+#' Warns where standard deviations are not to be trusted: the time was over, or the posterior is too far from every Gaussian
 #' @noRd
 warn_uncertainty <- function(fit, tried) {
+  if (isTRUE(tried$unfinished) && !isTRUE(fit$stopped)) {
+    warn_galvi("uncertainty", paste(
+      "`max_seconds` were over before the uncertainty was found: standard deviations and intervals are those at the",
+      "estimated hyperparameters, which have no intervals. Allow more seconds in galvi_control()."
+    ), call = fit$call)
+    return(invisible())
+  }
   if (warn_separation(fit)) return(invisible())
   if (is.null(tried$refused) || !nzchar(tried$refused) || uncertainty_method(fit) != "factorised") return(invisible())
   if (!has_uncertain(fit)) return(invisible())

@@ -410,9 +410,9 @@ posterior_joint_densities <- function(fit, target, blocks, sites) {
 }
 
 joint_densities_at_points <- function(fit, target, blocks) {
-  points <- affordable_points(fit, points_at(fit, target$rows, target$n))
+  points <- points_at(fit, target$rows, target$n)
   points$offset <- points$offset + target$offset
-  density <- by_point_rows(points, function(own, at) densities_at_points(fit, target, own, at))
+  density <- by_density_rows(fit, points, function(own, at) densities_at_points(fit, target, own, at))
   density <- weighted_rows(density, target$weights)
   sums <- do.call(rbind, lapply(blocks, function(rows) colSums(density[rows, , drop = FALSE])))
   weighed <- rep(log(points$weight), each = nrow(sums)) + sums

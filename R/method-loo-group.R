@@ -441,8 +441,8 @@ group_moved <- function(value, sides, groups) {
 #' @noRd
 group_loo_at_points <- function(fit, groups) {
   model <- fit$model
-  points <- affordable_points(fit, fitted_points_of(fit))
-  density <- by_point_rows(points, function(own, at) densities_at_points(fit, model, own, at))
+  points <- fitted_points_of(fit)
+  density <- by_density_rows(fit, points, function(own, at) densities_at_points(fit, model, own, at))
   number <- group_numbers(groups)
   joint <- rowsum(weighted_rows(density, model$weights), number, reorder = TRUE)
   weight <- matrix(log(points$weight), nrow(joint), length(points$weight), byrow = TRUE)

@@ -168,7 +168,7 @@ least_effective <- 100
 #' @noRd
 loo_at_points <- function(fit) {
   share <- pmin(1, fit$model$weights)
-  out <- by_point_rows(affordable_points(fit, fitted_points_of(fit)), function(own, at) {
+  out <- by_density_rows(fit, fitted_points_of(fit), function(own, at) {
     density <- densities_at_points(fit, fit$model, own, at)
     log_weight <- rep(log(own$weight), each = length(at))
     with <- log_weight + density
@@ -288,11 +288,18 @@ standard_error_of_sum <- function(x, weights) {
 #'   the points are at.
 #' @noRd
 densities_at_points <- function(fit, target, points, at) {
+  if (is_custom(fit$family)) return(custom_densities(fit, rep_len(target$y, max(at))[at], points_state(points, at)))
   point_values(points, at, function(state) {
     state_moment(fit, state, "log_density", at, target$size, target$y, NULL, target$censoring, target$counts,
       target$known)
   })
 }
+
+# A user's density is called once for each point, with as many rows as there is room for.
+by_density_rows <- function(fit, points, f) {
+  by_point_rows(points, f, if (is_custom(fit$family)) 10 * rows_by_points else rows_by_points)
+}
+
 print_estimates <- function(x, title, digits) {
   n <- nrow(x$pointwise)
   cat(title, ", ", whole_words(n), if (n == 1L) " observation\n" else " observations\n", sep = "")
@@ -433,7 +440,7 @@ waic.galvi <- function(x, ...) {
 #' list(lpd, p), the log of the mean density and the variance of the log density of each row over weighted points
 #' @noRd
 waic_at_points <- function(fit) {
-  out <- by_point_rows(affordable_points(fit, fitted_points_of(fit)), function(own, at) {
+  out <- by_density_rows(fit, fitted_points_of(fit), function(own, at) {
     density <- densities_at_points(fit, fit$model, own, at)
     cbind(
       log_sum_exp(rep(log(own$weight), each = length(at)) + density),

@@ -168,7 +168,12 @@ place_of_hyper <- function(hyper, h, spec, design) {
     if (startsWith(parameter, "sd.")) {
       return(list(class = "sd", coef = sub("^\\(Intercept\\)$", "Intercept", effect), group = group))
     }
-    if (parameter == "variance" && of_root) return(list(class = "sd", coef = "Intercept", group = group))
+    if (parameter == "variance" && of_root) {
+      # the levels of a factor share theirs
+      effects <- iid_effects(spec)
+      coef <- if (length(effects) == 1L) sub("^\\(Intercept\\)$", "Intercept", effects) else ""
+      return(list(class = "sd", coef = coef, group = group))
+    }
     return(list(class = parameter, coef = "", group = group))
   }
   class <- if (of_root) sub("variance", "sd", parameter) else parameter

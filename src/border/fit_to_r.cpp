@@ -186,7 +186,7 @@ HyperPosterior hyper_posterior_from_list(const Rcpp::List& list) {
 
 namespace {
 
-/// list(method, rounds, efficiency, tail, rho), and `points` where there are some, believed or not.
+/// list(method, rounds, efficiency, tail, rho, refused, unfinished), and `points` where there are some, believed or not.
 Rcpp::List uncertainty_to_r(const Uncertainty& found) {
   const auto& points = found.points_found;
   const char* method[] = {"factorised", "points", "states", "response"};
@@ -194,7 +194,8 @@ Rcpp::List uncertainty_to_r(const Uncertainty& found) {
       Rcpp::_["method"] = method[found.method], Rcpp::_["rounds"] = points ? points->rounds : 0,
       Rcpp::_["efficiency"] = points ? points->efficiency : NA_REAL,
       Rcpp::_["tail"] = points ? points->tail : NA_REAL, Rcpp::_["moved"] = points ? points->moved : NA_REAL,
-      Rcpp::_["rho"] = std::isnan(found.radius) ? NA_REAL : found.radius, Rcpp::_["refused"] = found.refused);
+      Rcpp::_["rho"] = std::isnan(found.radius) ? NA_REAL : found.radius, Rcpp::_["refused"] = found.refused,
+      Rcpp::_["unfinished"] = found.unfinished);
   if (points)
     out["points"] = Rcpp::List::create(Rcpp::_["coefficients"] = to_r(points->coefficients),
                                        Rcpp::_["hyper"] = to_r(points->hyper),

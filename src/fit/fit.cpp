@@ -584,8 +584,9 @@ FitResult fit(LatentGaussianModel& model, HyperTable& table, Plan plan, Trace& t
     if (late) {
       out.states.clear();
       out.uncertainty = {};
+      out.uncertainty.unfinished = true;
     }
-    // without intervals a fit is complete, not so without the integration that it was asked for
+    // a fit is complete as q at the estimates, not so without the integration that it was asked for
     if (late.reason != Stop::time || !plan.integrate.empty()) out.stop = {late.reason, late.failure, true};
   }
   out.converged = out.converged && !out.stop;

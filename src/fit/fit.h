@@ -79,6 +79,7 @@ struct Uncertainty {
   std::optional<GaussianPoints> response_found;
   double radius = std::numeric_limits<double>::quiet_NaN();  // of linear response
   std::string refused;  // why standard deviations are not to be trusted; empty where they are
+  bool unfinished = false;  // the time was over before it was found
 };
 
 struct FitResult {

@@ -324,3 +324,18 @@ test_that("a location far from zero is found, also where the density is zero aro
     expect_equal(unname(sqrt(diag(vcov(at(shift, plain))))), expected, tolerance = 1e-3, info = shift)
   }
 })
+
+test_that("criteria of a custom copy use all points of the posterior", {
+  d <- custom_counts(60)
+  nb <- custom_family("r_nb", function(y, eta, size) dnbinom(y, mu = exp(eta), size = size, log = TRUE),
+    links = "log", support = "count", parameters = list(size = 5))
+  pairs <- list(list(r_poisson(), poisson()), list(nb, negbinomial(size = 5)))
+  for (pair in pairs) {
+    copy <- custom_fit(y ~ sin(x) + (1 | g), d, pair[[1]])
+    ours <- custom_fit(y ~ sin(x) + (1 | g), d, pair[[2]])
+    expect_identical(uncertainty_method(copy), "points")
+    # where the family has a parameter, the two are learned apart
+    expect_close(loo::loo(copy)$estimates, loo::loo(ours)$estimates, 0.02)
+    expect_close(loo::waic(copy)$estimates, loo::waic(ours)$estimates, 0.02)
+  }
+})

@@ -133,3 +133,23 @@ test_that("a time limit of R is an error, which leaves the fit so far", {
   expect_match(done$said, "time limit")
   expect_true(done$stopped)
 })
+
+test_that("a fit whose time is over before its uncertainty was found says so", {
+  d <- stop_data(200)
+  told <- 0
+  # machines differ in where these limits fall
+  for (seconds in 10^seq(-4, 0, by = 0.25)) {
+    warned <- ""
+    fit <- withCallingHandlers(
+      galvi(y ~ s(x) + s(z), d, binomial(), verbose = FALSE, control = at_once(seconds = seconds)),
+      galvi_warning = function(w) {
+        warned <<- conditionMessage(w)
+        invokeRestart("muffleWarning")
+      }
+    )
+    expect_identical(is.null(fit$states), nzchar(warned))
+    if (nzchar(warned)) expect_match(warned, "max_seconds")
+    told <- told + (nzchar(warned) && is.null(fit$stopped))
+  }
+  expect_gt(told, 0)
+})

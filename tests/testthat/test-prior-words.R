@@ -225,3 +225,10 @@ test_that("tables of priors have those of every predictor", {
   expect_identical(fit$prior[["sigma.s(x).slope"]]$sd, 0.3)
   expect_false(anyNA(kfold(fit, K = 2)$pointwise))
 })
+
+test_that("the table names the slopes of s(g, x, bs = \"re\")", {
+  fit <- galvi(Reaction ~ Days + s(Subject, bs = "re") + s(Subject, Days, bs = "re"), data = sleepstudy, verbose = FALSE)
+  table <- prior_summary(fit)
+  expect_identical(table$coef[table$class == "sd"], c("Intercept", "Days"))
+  expect_close(update(fit, prior = table)$elbo, fit$elbo, tol$fuzz_learned)
+})
