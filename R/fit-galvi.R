@@ -34,7 +34,7 @@
 #' the column, and for noise beside known standard errors, `y | se(s, sigma = TRUE)`, which is an effect of each row;
 #' log-normal around the default starting value for other positive numbers, within a factor of 50 with probability 0.95
 #' (wider for noise and for the dispersion of [tweedie()]); uniform for proportions and correlations. The weights of a
-#' mixture are those of the log evidence, the bound with a correction; without it, as with more than 20,000 rows,
+#' mixture are those of the log evidence, the bound with a correction; without it, as with more than 100,000 rows,
 #' variances of random effects are too small for binary responses with few rows per group, see
 #' `vignette("uncertainty", package = "galvi")`.
 #'

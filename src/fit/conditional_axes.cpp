@@ -1,6 +1,8 @@
 #include "fit/conditional_axes.h"
 
+#include <cmath>
 #include <utility>
+#include <vector>
 
 namespace galvi {
 
@@ -16,20 +18,21 @@ std::optional<ConditionalPlace> ConditionalAxes::place() const {
   const Matrix P = unknowns_.prior_precision();
   const Vector prior_mean = unknowns_.prior_mean();
   const Matrix change = P - precision_;
-  if (change.isZero(0) && prior_mean == prior_mean_) return ConditionalPlace{mean_, root_, 0};
-  Matrix precision = root_.transpose() * change * root_;
-  precision.diagonal().array() += 1;
+  std::vector<Index> changed;
+  for (Index j = 0; j < change.cols(); ++j)
+    if (!change.col(j).isZero(0)) changed.push_back(j);
+  if (changed.empty() && prior_mean == prior_mean_) return ConditionalPlace{mean_, &root_, std::nullopt, 0};
+  const Matrix from = root_(changed, Eigen::all), to = change(changed, changed) * from;
+  Matrix precision = Matrix::Identity(root_.cols(), root_.cols());
+  precision.triangularView<Eigen::Lower>() += from.transpose() * to;
   if (!precision.allFinite()) return std::nullopt;
-  const Eigen::LLT<Matrix> factor(precision);
+  Eigen::LLT<Matrix> factor(precision);
   if (factor.info() != Eigen::Success) return std::nullopt;
   const Vector pull = P * (prior_mean - mean_) - precision_ * (prior_mean_ - mean_);
-  const Vector moved = factor.solve(root_.transpose() * pull);
-  const Matrix lower = factor.matrixL();
-  ConditionalPlace out{mean_ + root_ * moved, lower.triangularView<Eigen::Lower>().solve(root_.transpose()),
-                       -lower.diagonal().array().log().sum()};
-  out.root.transposeInPlace();  // R L'^-1
-  if (!out.centre.allFinite() || !out.root.allFinite()) return std::nullopt;
-  return out;
+  Vector centre = mean_ + root_ * factor.solve(root_.transpose() * pull);
+  const double log_scale = -factor.matrixLLT().diagonal().array().log().sum();
+  if (!centre.allFinite() || !std::isfinite(log_scale)) return std::nullopt;
+  return ConditionalPlace{std::move(centre), &root_, std::move(factor), log_scale};
 }
 
 }  // namespace galvi

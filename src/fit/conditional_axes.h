@@ -9,11 +9,17 @@
 
 namespace galvi {
 
-/// z = centre + root u
+/// Where coordinates u are, as long as the axes live.
 struct ConditionalPlace {
-  Vector centre;     // L
-  Matrix root;       // L x L
-  double log_scale;  // log |det(root)|, beside that at the mode
+  Vector centre;                             // L
+  const Matrix* root;                        // L x L, at the mode
+  std::optional<Eigen::LLT<Matrix>> factor;  // of the precision here in coordinates of the mode; none for the identity
+  double log_scale;                          // log |det(z in u)|, beside that at the mode
+
+  Vector at(Vector u) const {
+    if (factor) factor->matrixU().solveInPlace(u);
+    return centre + *root * u;
+  }
 };
 
 class ConditionalAxes {

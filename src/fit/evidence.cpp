@@ -11,7 +11,7 @@ namespace galvi {
 
 namespace {
 
-constexpr Index most_rows = 20000, most_summed = 300;
+constexpr Index most_summed = 300;
 
 /// What rows have in their own log densities f beyond quadratic functions, by values of f at even distances.
 class Rests {
@@ -75,7 +75,7 @@ Vector third_derivatives(LatentGaussianModel& model, const Posterior& q) {
 EvidenceAboveBound::EvidenceAboveBound(LatentGaussianModel& model, const Posterior& q) {
   const Index N = model.rows();
   if (model.latents() != 1 || model.likelihood().conjugate() || !model.expectation().exact() ||
-      !model.has_all_rows() || N > most_rows)
+      !model.has_all_rows() || N > most_rows_of_states)
     return;
   rows_.resize(N);
   std::iota(rows_.begin(), rows_.end(), Index{0});

@@ -17,6 +17,9 @@
 
 namespace galvi {
 
+/// Each state keeps some numbers of every row.
+inline constexpr Index most_rows_of_states = 100000;
+
 class EvidenceAboveBound {
  public:
   /// Nothing is known.
@@ -25,7 +28,7 @@ class EvidenceAboveBound {
   /// rows are visited until the standard error of the sum is below 0.003 nats: in large data it is often next to nothing.
   EvidenceAboveBound(LatentGaussianModel& model, const Posterior& q);
   /// At any hyperparameters of the model, with q there. Zero where nothing is known: with several latent values, bounds of
-  /// expectations, more than 20,000 rows.
+  /// expectations, more rows than states may have.
   double operator()(LatentGaussianModel& model, const Posterior& q) const;
 
  private:

@@ -6,12 +6,14 @@
 //   search     hyperparameters and q, from one start or several              hyper/optimise.h
 //   settle     the best of the searches, or where they were stopped          fit/stop.h
 //   couple     the best Gaussian that joins the classes                      fit/couple.h
-//   mode       hyperparameters with weak priors where they have none         fit/fit.cpp
+//   mode       hyperparameters with weak priors where they have none         fit/mode.h
 //   curvature  the Hessian there                                             fit/curvature.h
+//              which of the next three ways to a joint posterior             fit/uncertainty.h
 //   points     weighted points of the joint posterior                        fit/weighted_points.h
 //   response   the best joint Gaussian and linear response                   fit/coupled_response.h
-//   integrate  weighted states at other hyperparameters                      fit/integrate.h
-//              where these are, by the marginal likelihood                   fit/marginal_points.h
+//   integrate  weighted states at other hyperparameters                      fit/weighted_states.h
+//              where these are, by a design                                  fit/integrate.h
+//              by the marginal likelihood                                    fit/marginal_points.h
 #pragma once
 
 #include <limits>
@@ -30,7 +32,7 @@ namespace galvi {
 enum class Joint {
   nowhere,
   coupled,  // where latent values of a row depend on each other
-  states,   // by states, not by points or linear response
+  states,   // by states, or by points where the likelihood is skew
   ordered,  // anywhere, but with many thresholds of ordered classes not by states, as most lie where distances vanish
   anywhere
 };

@@ -10,6 +10,8 @@
 
 namespace galvi {
 
+inline bool has_converged(const Fit& fit) { return fit.inference.converged && fit.hyper_converged; }
+
 /// What ended a fit before it was done.
 struct Stop {
   enum Reason { none, rows, time } reason = none;

@@ -80,7 +80,7 @@ class JointDensity {
       const bool finite = (values.col(s).array().isFinite() || !values_.array().isFinite()).all();
       out[s] = -infinity;
       if (!place) return;
-      const Vector z = place->centre + place->root * U.row(s).head(L).transpose();
+      const Vector z = place->at(U.row(s).head(L).transpose());
       X.row(s) = z.transpose();
       if (!finite) return;
       try {
@@ -97,7 +97,7 @@ class JointDensity {
     const Index L = unknowns_.size();
     Matrix X = Matrix::Zero(U.rows(), L);
     at_points(U, [&](Index s, const std::optional<ConditionalPlace>& place) {
-      if (place) X.row(s) = (place->centre + place->root * U.row(s).head(L).transpose()).transpose();
+      if (place) X.row(s) = place->at(U.row(s).head(L).transpose()).transpose();
     });
     return X;
   }

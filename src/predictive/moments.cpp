@@ -16,6 +16,7 @@ constexpr double small_share = 0.01;
 
 template <class Function>
 double gaussian_mean(const Likelihood& likelihood, double mean, double variance, Function function) {
+  if (variance == 0.0) return function(mean);  // as at each point of a posterior
   GaussianRule rule;
   rule.place(mean, variance, likelihood.smoothness());
   return rule.mean_of(function);
@@ -34,6 +35,7 @@ double predictive_log_mean(const Likelihood& likelihood, double mean, double var
   }
   const StandardFunction* f = sign > 0.0 ? likelihood.log_inverse_link() : likelihood.log_complement_link();
   if (!f) throw std::invalid_argument("the mean of this likelihood's response has no logarithm");
+  if (variance == 0.0) return f->value(sign * mean);
   if (const auto value = f->log_mean_exp(sign * mean, variance)) return *value;
   // Small shares are integrated on the log scale, for their relative accuracy.
   const double share =
@@ -55,6 +57,7 @@ double predictive_mean(const Likelihood& likelihood, const Datum& row, double me
 }
 
 double predictive_mean_variance(const Likelihood& likelihood, const Datum& row, double mean, double variance) {
+  if (variance == 0.0) return 0.0;
   if (const auto value = likelihood.predictive_mean_variance(row, mean, variance)) return *value;
   const double centre = predictive_mean(likelihood, row, mean, variance);
   return gaussian_mean(likelihood, mean, variance, [&](double eta) {

@@ -622,6 +622,35 @@ test_that("the variance of few groups is uncertain beside many other groups, smo
   }
 })
 
+test_that("the variance of six sites is uncertain beside many others in many rows, too", {
+  set.seed(4)
+  n <- 25000
+  d <- data.frame(site = factor(rep_len(1:6, n)), id = factor(sample(400, n, TRUE)))
+  d$y <- rnorm(6)[d$site] + rnorm(400, 0, 0.5)[d$id] + rnorm(n)
+  fit <- galvi(y ~ 1 + (1 | id) + (1 | site), d)
+  expect_identical(uncertainty_method(fit), "states")
+  # .292 exactly, .186 with the variances known; a composite design of three axes does not reach all of the tail
+  expect_gt(sqrt(vcov(fit)[1L]), 0.25)
+  expect_lt(sqrt(vcov(fit)[1L]), 0.32)
+})
+
+test_that("a smooth of rare events has the skew posterior that a line has", {
+  set.seed(41)
+  d <- data.frame(x = runif(60))
+  d$y <- rbinom(60, 1, plogis(-2.8 + 1.6 * sin(6 * d$x)))
+  expect_identical(sum(d$y), 3L)
+  fit <- galvi(y ~ s(x), d, binomial(), verbose = FALSE)
+  expect_identical(uncertainty_method(fit), "points")
+  # by Stan, two chains of 4,500 and 6,000 steps: the lowest band from -35.7 to -3.1; by states -29.8 to -3.6
+  lowest <- which.min(predict(fit, type = "link"))
+  band <- predict(fit, d[lowest, ], type = "link", interval = "confidence")
+  expect_lt(band[1L, "lwr"], -32.5)
+  expect_gt(band[1L, "upr"], -3.4)
+  # where the likelihood is hardly skew states are as good
+  d <- transform(d[rep(1:60, 5), , drop = FALSE], y = rbinom(300, 1, 0.5))
+  expect_identical(uncertainty_method(galvi(y ~ s(x), d, binomial(), verbose = FALSE)), "states")
+})
+
 test_that("smooths, fields and processes of few rows have the posterior of their hyperparameters", {
   set.seed(2)
   d <- mgcv::gamSim(1, 400, verbose = FALSE)
