@@ -129,6 +129,7 @@ no_nu_predictor <- paste(
 # times: is the response exp(eta) times a positive variable whose mean is not 1?
 # angle: is the response an angle, of which whole turns do not count?
 # volatility: is the response noise of mean zero whose variance is modelled?
+# summed: the parameter with a predictor that a sum of t responses has t times, as it has t times their mean.
 # linked_mean: is the mean the inverse link of eta, where no other predictor and no multiple stands between them?
 # location: what eta is of the response with the identity link. sigma(parameters): what sigma() returns.
 # log_upper(y, mean, parameters): log P(Y > y), of positive responses that have no likelihood of censored ones.
@@ -226,7 +227,7 @@ family_types <- lapply(c(list(
     draw = negbinomial_draw,
     parameters = list(size = positive(size_start, default = 1, also = "shape")),
     refused = c(identity = negative_mean, sqrt = two_means), instead = c(identity = additive, sqrt = additive),
-    dpars = list(shape = parameter("log", "size")),
+    dpars = list(shape = parameter("log", "size")), summed = "shape",
     with_predictors = list(shape = c(log = "negbinomial_log_size", softplus = "negbinomial_softplus_log_size"))
   ),
   nbinom1 = list(

@@ -73,7 +73,8 @@
 #' fit as what stands for it:
 #' * `trials(n)`: y successes of n trials, `cbind(y, n - y)`;
 #' * `weights(w)` multiplies the log likelihood of a row, `weights = frequency(w)`;
-#' * `rate(t)`: counts in the times t, positive numbers, with a log link, `offset(log(t))`;
+#' * `rate(t)`: counts in the times t, positive numbers, with a log link, `offset(log(t))`; of `negbinomial()` and
+#'   `geometric()`, whose size goes with t as well, it says which two formulas to write;
 #' * `cens(c, y2)` for [gaussian()] responses and survival times: c is `"none"`, `"left"`, `"right"` or `"interval"`, or
 #'   0, -1, 1 and 2; y and y2 are the ends of an interval;
 #' * `se(s)`, the known standard errors of estimates in a meta-analysis: y is normal with variance s^2, and `gaussian()`

@@ -407,6 +407,7 @@ read_design <- function(formula, data, family, args, na.action, chunk_rows = "au
   family <- as_galvi_family(check_evaluates(family, "family", "family", words, family_hint, link_hint))
   # that of another fit may have been one of its binary rows
   family <- without_stages(family)
+  check_brms_formula(formula, formulas, family, data)
   na.action <- check_na_action(na.action)
   plain <- without_bar(formulas, family, not_null(args))
   of_pieces <- if (is_cox(plain$family)) design_of_cox else if (has_stages(plain$formulas, plain$family)) design_of_stages

@@ -480,6 +480,8 @@ say_kernel <- function(call, value) {
 
 # corAR1(form = ~ t | g) and others of nlme, cor_ar() of brms
 with_correlation <- function(call, value) {
+  # terms of brms, which are replaced as others of the formula
+  if (head_name(value) == "~") return(if (!is.null(first_formula(call))) with_summand(call, value[[length(value)]]))
   own <- read_correlation(call, value)
   if (!is.null(own$data)) call$data <- own$data
   if (!own$noise && is_gaussian_call(call)) call$family <- without_noise
@@ -487,6 +489,7 @@ with_correlation <- function(call, value) {
 }
 
 say_correlation <- function(call, value) {
+  if (head_name(value) == "~") return("Correlated residuals are a term of the formula.")
   own <- read_correlation(call, value)
   c(
     "Correlated residuals are a term of the formula.",
@@ -631,7 +634,7 @@ check_foreign_arguments <- function(extra, call, data = NULL) {
   own <- NULL
   for (name in found) {
     entry <- table[[name]]
-    if (name == "correlation" && !is.null(new)) own <- read_correlation(new, extra[[name]])
+    if (name == "correlation" && !is.null(new) && head_name(extra[[name]]) != "~") own <- read_correlation(new, extra[[name]])
     say <- c(say, if (is.function(entry$say)) entry$say(new, extra[[name]]) else entry$say)
     if (is.null(entry$to)) new <- NULL else if (!is.null(new)) new <- entry$to(new, extra[[name]])
   }
@@ -651,7 +654,7 @@ check_foreign_arguments <- function(extra, call, data = NULL) {
       say <- c(say, sprintf("The settings of %s() are left out.", any_head(new[["control"]])))
     }
     new <- without_foreign_control(with_classes(call, new, data))
-    say <- c(say, sprintf("Write %s.", call_text(with_own_terms(new))))
+    say <- c(say, with_own_terms(new, data))
   }
   stop_galvi("argument", sprintf(
     "galvi() has no argument%s %s. %s", if (length(found) > 1L) "s" else "", quote_names(found),
@@ -659,11 +662,21 @@ check_foreign_arguments <- function(extra, call, data = NULL) {
   ))
 }
 
-# Words of other packages that a family has itself are left as they are.
-with_own_terms <- function(call) {
+#' A call with the terms of other packages replaced, in sentences: what they do not share, and the call if there is one.
+#' Words that the family has itself are left as they are.
+#' @noRd
+with_own_terms <- function(call, data) {
   family <- family_in_call(call)
   table <- if (is.null(family)) foreign_terms else terms_foreign_to(family)
-  change_formula(call, function(f) own_formula(f, table)$to)
+  found <- NULL
+  call <- change_formula(call, function(f) {
+    found <<- own_formula(f, table, data)
+    found$to
+  })
+  c(
+    if (length(found$notes)) foreign_message(found$notes),
+    if (!isTRUE(found$product) && !has_no_form(found)) sprintf("Write %s.", call_text(with_companions(call, found$notes)))
+  )
 }
 
 # strata(g) is a term of cox(), cs(x) of the families of sequences.
@@ -685,8 +698,8 @@ check_foreign_method <- function(method, call, data = NULL) {
   say <- if (is.character(method) && length(method) == 1L) foreign_methods[method]
   if (is.null(say) || is.na(say)) return(invisible())
   call <- without_foreign_method(replace_in(call, "method", method), data)
-  stop_galvi("method", sprintf("`method = \"%s\"` is no algorithm of galvi. %s Write %s.", method, say,
-    call_text(with_own_terms(call))))
+  stop_galvi("method", sprintf("`method = \"%s\"` is no algorithm of galvi. %s %s", method, say,
+    paste(with_own_terms(call, data), collapse = " ")))
 }
 
 # Variance functions of nlme, which gls() and lme() take as `weights`.
@@ -695,7 +708,7 @@ check_variance_function <- function(call) {
   if (!any_head(weights) %in% variance_functions) return(invisible())
   call$weights <- NULL
   advice <- variance_advice(call, weights)
-  write <- if (!is.null(advice$call)) sprintf("Write %s.", call_text(with_own_terms(advice$call)))
+  write <- if (!is.null(advice$call)) with_own_terms(advice$call, NULL)
   stop_galvi("argument", paste(c(advice$say, write), collapse = " "))
 }
 

@@ -167,21 +167,74 @@ graph_text <- function(g, graph, type, default) {
     ", model = \"%s\"", model))
 }
 
-# (time, gr) of brms, by name or by place -> text; group: NULL for none
+# (time, gr) of brms, by name or by place -> text; NULL for what is not given
 times_and_group <- function(v, a) {
-  if (!is.null(a[["time"]])) v <- c(argument_text(a[["time"]], "t"), v)
-  group <- if (!is.null(a[["gr"]])) argument_text(a[["gr"]], "g") else if (length(v) > 1L) v[2L]
-  list(time = first_of(v, "t"), group = group)
+  of <- lapply(a[intersect(c("time", "gr"), names(a))], argument_text, NULL)
+  by_place <- setdiff(c("time", "gr"), names(a))
+  given <- seq_len(min(length(v), length(by_place)))
+  of[by_place[given]] <- v[given]
+  list(time = of[["time"]], group = of[["gr"]])
 }
 
-brms_order <- function(a) {
-  by_place <- if (is.null(names(a))) a else a[!nzchar(names(a))]
-  or_else(a[["p"]], Find(is.numeric, unname(by_place)))
+# Orders of ar(), ma() and arma() of brms, by name or by place.
+brms_orders <- function(name, a) {
+  by_place <- Filter(is.numeric, unname(if (is.null(names(a))) a else a[!nzchar(names(a))]))
+  of <- list(ar = "p", ma = "q", arma = c("p", "q"))[[name]]
+  given <- seq_len(min(length(of), length(by_place)))
+  orders <- c(p = 0, q = 0)
+  orders[of] <- 1
+  orders[of[given]] <- as.numeric(by_place[given])
+  for (name in intersect(of, names(a))) orders[name] <- or_na(constant_number(a[[name]]), 1)
+  orders
 }
 
-brms_times <- function(v, a) {
-  of <- times_and_group(v, a)
-  sprintf("%s(%s%s)", autoregression(brms_order(a)), of$time, if (is.null(of$group)) "" else sprintf(", by = %s", of$group))
+or_na <- function(x, default) if (is.na(x)) default else x
+
+# Do rows of a group that follow each other in time have successive times? TRUE where the variables are not known.
+are_successive <- function(time, group, env) {
+  at <- tryCatch(eval(time, env), error = function(e) NULL)
+  of <- if (!is.null(group)) tryCatch(eval(group, env), error = function(e) NULL)
+  if (is.null(at) || is.null(group) != is.null(of)) return(TRUE)
+  # without groups it is a process in time itself
+  if (is.null(group) && !is.numeric(at)) return(FALSE)
+  steps <- if (is.null(group)) at else match(at, sort(unique(at)))
+  all(vapply(split(steps, or_else(of, rep(1L, length(steps)))), function(x) all(diff(sort(x)) == 1), NA))
+}
+
+#' ar(), ma() and arma() of brms: correlations of the residuals of successive rows, whatever their times
+#'
+#' @param entry Its entry of the table for this formula, see table_of_formula().
+#' @return As foreign_term(), with column: a column of the data that has to be made, by its name.
+#' @noRd
+brms_series <- function(name, v, a, env, entry) {
+  of <- lapply(times_and_group(v, a), function(text) if (!is.null(text)) str2lang(text))
+  at <- of$time
+  column <- NULL
+  if (is.null(at) || !are_successive(at, of$group, env)) {
+    in_group <- function(x, f) as.call(c(quote(ave), x, factors_of(of$group), FUN = f))
+    at <- if (is.null(of$group)) {
+      if (is.null(of$time)) entry$rows else call("rank", of$time, ties.method = "first")
+    } else if (is.null(of$time)) in_group(entry$rows, quote(seq_along)) else in_group(of$time, quote(rank))
+    if (length(entry$step)) {
+      column <- stats::setNames(list(at), entry$step)
+      at <- as.name(entry$step)
+    }
+  }
+  orders <- brms_orders(name, a)
+  own <- correlation_term("corARMA", call("corARMA", p = orders[["p"]], q = orders[["q"]]), at, of$group)
+  list(
+    from = "brms", to = deparse_one(own$term), family = if (!own$noise) without_noise, column = column,
+    say = paste(c(
+      if (length(column)) sprintf("`%s` is the order of the rows%s, as brms has it.", names(column),
+        if (is.null(of$group)) "" else sprintf(" in each level of `%s`", deparse_one(of$group))),
+      if (!own$noise) paste(
+        "It is all of the residuals, so that the gaussian family has no noise of its own: its variance is that of the",
+        "residuals, and brms' sigma^2 that of their innovations."
+      ),
+      own$say, if (is.null(of$group)) order_say(orders[["p"]]),
+      if (head_name(own$term) == "gp") "Its correlations are positive."
+    ), collapse = " ")
+  )
 }
 
 # Names that advice has where the user gave none, and what they stand for.
@@ -287,11 +340,28 @@ foreign_bar <- function(bar) {
     bar[[3L]] <- right
     return(list(how = "compares values, and nested groups have a colon", to = sprintf("(%s)", deparse_one(bar))))
   }
+  if ("mmc" %in% all.names(left)) return(list(
+    from = "brms", to = sprintf("(%s)", deparse_one(replace(bar, 2L, list(with_mean_covariates(left))))), say = paste(
+      "In brms the effect of each group is multiplied by the group's own covariate. Here the groups of a row have one,",
+      "which is their mean."
+    )
+  ))
   if (!head_name(left) %in% bars) return(NULL)
   right <- deparse_one(bar[[3L]])
   list(from = "brms", to = sprintf("(%s %s %s)", deparse_one(left[[2L]]), head_name(left), right), say = sprintf(
     "`%s` would tie effects of several formulas together, which are independent here.", deparse_one(left[[3L]])
   ))
+}
+
+# mmc(x1, x2) -> I((x1 + x2) / 2)
+with_mean_covariates <- function(expr) {
+  if (!is.call(expr)) return(expr)
+  if (any_head(expr) == "mmc") {
+    sum <- Reduce(function(a, b) call("+", a, b), as.list(expr)[-1L])
+    return(call("I", call("/", call("(", sum), length(expr) - 1)))
+  }
+  expr[-1L] <- lapply(as.list(expr)[-1L], with_mean_covariates)
+  expr
 }
 
 # ---- use ----
@@ -461,6 +531,7 @@ foreign_term <- function(expr, env, table) {
   if (is.null(entry) || entry$bar && !has_bar(a)) return(NULL)
   if (!entry$strict && !other && is_users_own(name, env)) return(NULL)
   v <- unnamed_text(a)
+  if (isTRUE(entry$series)) return(brms_series(name, v, a, env, entry))
   say <- entry$say
   if (is.function(say)) say <- say(v, a, env)
   say <- gsub("%s", first_of(v, "x"), say, fixed = TRUE)
@@ -531,12 +602,12 @@ check_foreign_formula <- function(formula, table = foreign_terms, data = NULL) {
       foreign_message(found$notes), "Terms are added and have no products: a surface is te(a, b) or gp(a, b)."
     ))
   }
-  if (any(vapply(found$notes, function(one) is.null(one$to), NA))) {
-    stop_galvi("formula", foreign_message(found$notes))
-  }
-  family <- Find(Negate(is.null), lapply(found$notes, `[[`, "family"))
-  stop_rewritten("formula", foreign_message(found$notes), formula, found$to, family)
+  if (has_no_form(found)) stop_galvi("formula", foreign_message(found$notes))
+  stop_rewritten(foreign_message(found$notes), formula, found, data)
 }
+
+# Is there a term among what was replaced that galvi does not have?
+has_no_form <- function(found) any(vapply(found$notes, function(one) is.null(one$to), NA))
 
 #' A formula with all that is of other packages replaced -> list(to, notes: what was replaced; product: is a term among
 #' it in a product? Then `to` is the formula as it was)
@@ -546,9 +617,7 @@ own_formula <- function(formula, table = foreign_terms, data = NULL) {
   env <- environment(formula)
   if (is.null(env)) env <- globalenv()
   if (is.data.frame(data)) env <- list2env(as.list(data)[nzchar(names(data))], parent = env)
-  if ("strata" %in% intersect(all.names(formula[[3L]]), names(table)) && is_binary(formula[[2L]], env)) {
-    table$strata$say <- clogit_text(formula)
-  }
+  table <- table_of_formula(table, formula, env, data)
   notes <- list()
   note <- function(found) notes[[length(notes) + 1L]] <<- found
   pieces <- summands(formula[[3L]])
@@ -569,6 +638,26 @@ own_formula <- function(formula, table = foreign_terms, data = NULL) {
     note(list(old = deparse_one(formula[[2L]]), to = deparse_one(surv)))
   }
   list(to = to, notes = notes, product = product)
+}
+
+# The table with what some of its terms need to know of the response and the data.
+table_of_formula <- function(table, formula, env, data) {
+  used <- intersect(all.names(formula[[3L]]), names(table))
+  if ("strata" %in% used && is_binary(formula[[2L]], env)) table$strata$say <- clogit_text(formula)
+  if ("fcor" %in% used) table$fcor$family <- hardly_any_noise(formula[[2L]], env)
+  for (name in Filter(function(name) isTRUE(table[[name]]$series), used)) {
+    table[[name]]$rows <- call("seq_along", as.name(or_else(all.vars(formula[[2L]])[1L], "y")))
+    if (is.data.frame(data)) table[[name]]$step <- utils::tail(make.unique(c(names(data), "step"), "_"), 1L)
+  }
+  table
+}
+
+# A millionth of the variance of the response.
+hardly_any_noise <- function(response, env) {
+  y <- suppressWarnings(tryCatch(eval(response, env), error = function(e) NULL))
+  variance <- if (is.numeric(y)) 1e-6 * stats::var(c(y), na.rm = TRUE) else NA
+  variance <- if (isTRUE(variance > 0)) signif(variance, 1L) else 1e-6
+  bquote(galvi_family("gaussian", variance = fixed(.(variance))))
 }
 
 is_binary <- function(expr, env) {
@@ -634,23 +723,37 @@ foreign_message <- function(notes) {
 
 #' An error whose message ends with the user's formula, or call, as it should be
 #'
-#' @param from,to Formulas; family: the one that goes with the new formula in place of the default, or NULL.
+#' @param from The user's formula; found: what own_formula() made of it.
 #' @noRd
-stop_rewritten <- function(what, message, from, to, family = NULL) {
-  condition <- new_galvi_condition("error", what, message, NULL)
-  condition$from <- from
-  condition$family <- family
-  condition$formula <- to
-  condition$plain <- message
-  condition$message <- paste0(message, " The formula is then ", deparse_one(to), ".")
+stop_rewritten <- function(message, from, found, data) {
+  condition <- new_galvi_condition("error", "formula", message, NULL)
+  condition[c("from", "found", "data", "plain")] <- list(from, found, data, message)
+  condition$message <- paste0(message, " The formula is then ", deparse_one(found$to), ".")
   stop(condition)
+}
+
+#' The same with all formulas of a fit, and what goes with them
+#'
+#' @param family A call, or NULL for the user's; prior: expressions by their names in the argument.
+#' @noRd
+stop_whole <- function(message, formulas, family = NULL, prior = NULL) {
+  found <- list(to = formulas_call(formulas), whole = TRUE, family = family, prior = prior)
+  stop_rewritten(message, NULL, found, NULL)
+}
+
+formulas_call <- function(formulas) {
+  formulas <- lapply(unname(formulas), function(f) {
+    attributes(f) <- NULL
+    f
+  })
+  if (length(formulas) > 1L) as.call(c(quote(list), formulas)) else formulas[[1L]]
 }
 
 #' Evaluates; an error of stop_rewritten() shows the whole call of galvi() as it should be
 #' @noRd
 with_call_rewritten <- function(expr, call, formula) {
   tryCatch(expr, galvi_error = function(e) {
-    if (is.null(e$formula) || is.null(call)) stop(e)
+    if (is.null(e$found) || is.null(call)) stop(e)
     e$message <- paste0(e$plain, " In full: ", call_text(rewritten_call(call, formula, e)), ".")
     stop(e)
   })
@@ -661,21 +764,63 @@ rewritten_call <- function(call, formula, e) {
     attributes(f) <- NULL
     f
   }
+  brought <- family_of_formula(formula)
+  with_brought <- function(call) {
+    if (is.null(brought) || !is.null(call[["family"]])) return(call)
+    replace_in(call, "family", family_as_call(as_galvi_family(brought)))
+  }
+  if (isTRUE(e$found$whole)) {
+    call <- with_formula(call, e$found$to)
+    for (name in names(e$found$prior)) call <- with_prior(call, name, e$found$prior[[name]])
+    return(if (is.null(e$found$family)) with_brought(call) else replace_in(call, "family", e$found$family))
+  }
   from <- bare(e$from)
+  notes <- e$found$notes
   replace <- function(x) {
     if (!is.call(x)) return(x)
-    if (head_name(x) == "~") return(if (identical(bare(x), from)) e$formula else own_formula(x)$to)
+    if (head_name(x) == "~") {
+      if (identical(bare(x), from)) return(e$found$to)
+      own <- own_formula(x, data = e$data)
+      notes <<- c(notes, own$notes)
+      return(own$to)
+    }
     x[-1L] <- lapply(as.list(x)[-1L], function(part) if (missing(part)) part else replace(part))
     x
   }
   old <- if ("formula" %in% names(call)) call$formula else call[[2L]]
   new <- if (is.call(old)) replace(old) else old
-  # a formula that was made elsewhere
-  if (identical(new, old)) {
-    new <- if (is.list(formula)) as.call(c(quote(list), lapply(unname(formula), replace))) else e$formula
+  # a formula that was made elsewhere, or one of brms whose terms stand apart from it
+  if (identical(new, old) || has_autocor(formula)) {
+    new <- formulas_call(lapply(as_formulas(formula), replace))
+    call <- with_brought(call)
   }
-  if ("formula" %in% names(call)) call$formula <- new else call[[2L]] <- new
-  if (!is.null(e$family) && is_gaussian_call(call)) call$family <- e$family
+  with_companions(with_formula(call, new), notes)
+}
+
+#' A family as a call of galvi_family()
+#' @param parameters Expressions by name.
+#' @noRd
+family_as_call <- function(family, parameters = parameter_calls(family)) {
+  link <- if (!identical(family$link, names(family_type(family)$links)[1L])) list(link = family$link)
+  as.call(c(quote(galvi_family), family$family, parameters, link))
+}
+
+# Numbers and fixed numbers that a family was given.
+parameter_calls <- function(family) {
+  given <- Filter(function(x) is.numeric(x) || is_fixed(x), family$parameters)
+  lapply(given, function(x) if (is_fixed(x)) call("fixed", x$value) else x)
+}
+
+# What replaced terms need beside the formula: a family in place of gaussian(), columns of the data.
+with_companions <- function(call, notes) {
+  family <- Find(Negate(is.null), lapply(notes, `[[`, "family"))
+  # beside a formula of sigma the family keeps its noise
+  if (!is.null(family) && is_gaussian_call(call) && head_name(formula_of_call(call)) != "list") call$family <- family
+  columns <- unlist(lapply(notes, `[[`, "column"))
+  columns <- columns[!duplicated(names(columns))]
+  if (length(columns) && !is.null(call[["data"]])) {
+    call$data <- as.call(c(quote(transform), call[["data"]], columns))
+  }
   call
 }
 
@@ -708,7 +853,7 @@ call_text <- function(call) {
 #' @return A list by the name of their function: from, the package; to(a, by), ours as text, from the unnamed arguments
 #'   as text and all arguments as expressions, or NULL where we have none; say, what the two do not share, or
 #'   say(a, by, env), or NULL; bar: only where one of the arguments is `x | g`; strict: also where the user has a function
-#'   of this name; family: the call of a family that takes the place of gaussian().
+#'   of this name; family: the call of a family that takes the place of gaussian(). series: is it brms_series()?
 #' @noRd
 foreign_terms <- local({
   term <- function(from, to, say = NULL, bar = FALSE, strict = FALSE, family = NULL) {
@@ -720,6 +865,7 @@ foreign_terms <- local({
   strata_group <- function(v, a) sprintf("(1 | %s)", paste(if (length(v)) v else "g", collapse = ":"))
   as_it_is <- function(v, a) first_of(v, "x")
   frailty <- term("survival", group)
+  series <- list(from = "brms", bar = FALSE, strict = FALSE, series = TRUE)
   list(
     lo = term("gam", smooth), pb = term("gamlss", smooth), ps = term("gamlss", smooth), bbs = term("mboost", smooth),
     bols = term("mboost", as_it_is), brandom = term("mboost", group),
@@ -746,15 +892,11 @@ foreign_terms <- local({
     car = term("brms", function(v, a) graph_text(argument_text(a[["gr"]], "g"), first_of(v, "W"), a[["type"]],
       "proper"),
       strict = TRUE),
-    ar = term("brms", brms_times, function(v, a, env) order_say(brms_order(a))),
-    arma = term("brms", brms_times, function(v, a, env) {
-      c(order_say(brms_order(a)), "An autoregression beside the noise of the family is a process with a moving average.")
-    }),
-    ma = term("brms", brms_times, "galvi has autoregressions."),
+    ar = series, arma = series, ma = series,
     cosy = term("brms", function(v, a) sprintf("(1 | %s)", argument_text(a[["gr"]], "g"))),
     unstr = term("brms", function(v, a) {
       of <- times_and_group(v, a)
-      sprintf("us(0 + factor(%s) | %s)", of$time, argument_text(of$group, "g"))
+      sprintf("us(0 + factor(%s) | %s)", or_else(of$time, "t"), or_else(of$group, "g"))
     }, "Its covariance is that of the residuals, so the family has no noise of its own.", family = without_noise),
     mo = term("brms", function(v, a) sprintf("rw1(%s)", first_of(v, "x")),
       paste(
@@ -772,8 +914,10 @@ foreign_terms <- local({
     sar = term("brms", function(v, a) sprintf("gmrf(g, graph = %s, model = \"proper\")", first_of(v, "W")), paste(
       "A lag of the response is no prior of a latent field: neighbours are the proper model's, with rows numbered by g."
     )),
-    fcor = term("brms", function(v, a) sprintf("equalto(0 + g | 1, %s)", first_of(v, "V")),
-      "g numbers the rows and columns of the matrix, which needs row names."),
+    fcor = term("brms", function(v, a) sprintf("(1 | gr(g, cov = %s))", first_of(v, "V")), paste(
+      "g numbers the rows and columns of the matrix, which needs row names. Its multiple is the covariance of the",
+      "residuals, so the family keeps hardly any noise of its own."
+    )),
     gr = term("brms", group), mm = term("brms", function(v, a) sprintf("(1 | mm(%s))", paste(v, collapse = ", "))),
     mrf = term("mgcv", function(v, a) sprintf("gmrf(%s, graph = W)", first_of(v, "g"))),
     re = term("gamlss", group_of_formula), random = term("gamlss", group_of_formula),

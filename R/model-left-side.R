@@ -27,7 +27,10 @@ without_bar <- function(formulas, family, args) {
     response <- as.call(c(quote(censored), response, as.list(words$cens)[-1L]))
     env <- list2env(list(censored = censored_response), parent = env)
   }
-  if (!is.null(words$rate)) right <- call("+", right, rate_offset(words$rate, family))
+  if (!is.null(words$rate)) {
+    right <- call("+", right, rate_offset(words$rate, family))
+    check_rate_of_sums(words, left[[2L]], right, formulas, family)
+  }
   if (!is.null(words$trunc)) {
     check_truncates(words, family, length(formulas))
     args[names(words$trunc)[-1L]] <- as.list(words$trunc)[-1L]
@@ -84,7 +87,7 @@ left_calls <- function(left) {
   twice <- anyDuplicated(names(calls))
   if (twice) stop_galvi("formula", sprintf("`%s` has %s() twice.", deparse_one(left), names(calls)[twice]))
   Map(function(call, word, sign) {
-    why <- not_left(call, word)
+    why <- not_left(call, word, left)
     if (!is.null(why)) stop_galvi("formula", sprintf("`%s`: %s.", deparse_one(left), why))
     arguments <- left_words[[word]]
     matched <- if (!is.null(arguments) && sign > 0) tryCatch(match.call(arguments, call), error = function(e) NULL)
@@ -110,9 +113,12 @@ without_resp <- function(call) {
 as_typed <- function(word) attr(word, "typed")
 
 # What brms has and galvi writes in another way.
-not_left <- function(call, word) {
+not_left <- function(call, word, left) {
   switch(word,
-    mi = "rows without a response are left out, so that mi() has nothing to do",
+    mi = if (length(call) > 1L) {
+      sprintf("a response that was measured with the standard error %s is %s | se(%s, sigma = TRUE)",
+        deparse_one(call[[2L]]), deparse_one(left[[2L]]), deparse_one(call[[2L]]))
+    } else "rows without a response are left out, so that mi() has nothing to do",
     subset = "give the rows as the argument `subset`",
     cat = , thres = "the classes are those of the response, a factor"
   )
@@ -131,6 +137,32 @@ rate_offset <- function(call, family) {
     ))
   }
   call("offset", call("log", call[[2L]]))
+}
+
+# A sum of t counts has t times their mean, and in some families t times another parameter: so it is in brms.
+check_rate_of_sums <- function(words, response, right, formulas, family) {
+  type <- family_type(family)
+  name <- type$summed
+  if (is.null(name)) return(invisible())
+  others <- vapply(words[names(words) != "rate"], as_typed, "")
+  if (length(others)) response <- call("|", response, str2lang(paste(others, collapse = " + ")))
+  offset <- right[[3L]]
+  own <- formulas[-1L]
+  named <- vapply(own, function(f) {
+    length(f) == 3L && is.symbol(f[[2L]]) && predicted_name(type, as.character(f[[2L]])) == name
+  }, NA)
+  own[named] <- lapply(own[named], function(f) call("~", f[[2L]], call("+", f[[3L]], offset)))
+  if (!any(named)) own <- c(own, list(call("~", as.name(name), offset)))
+  given <- family$parameters[[type$dpars[[name]]$replaces]]
+  stop_whole(
+    sprintf(paste(
+      "`%s` multiplies `%s` as well as the mean in brms: a sum of counts is less dispersed than one count. Here both have",
+      "a formula; with %s in the first alone, `%s` would be the same in all rows."
+    ), as_typed(words$rate), name, deparse_one(offset), name),
+    c(list(call("~", response, right)), own),
+    if (length(given)) family_as_call(family, list()),
+    if (is_fixed(given)) stats::setNames(list(pinned_prior(type, name, given$value)), name)
+  )
 }
 
 # ---- known standard errors ----

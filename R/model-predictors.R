@@ -27,28 +27,101 @@ brms_formulas <- function(x) {
   if (isTRUE(attr(x$formula, "nl"))) {
     stop_galvi("formula", paste("`formula` is a non-linear formula of brms.", non_linear_formula))
   }
-  if (length(x$pfix)) {
-    name <- names(x$pfix)[1L]
-    held <- format(x$pfix[[1L]], digits = 15L)
-    family <- switch(name,
-      quantile = "asymmetric_laplace(quantile = %s)", nu = "student(df = fixed(%s))",
-      kappa = "von_mises(kappa = fixed(%s))", phi = "beta_family(precision = fixed(%s))",
-      shape = "negbinomial(size = fixed(%s))", sigma = "galvi_family(\"gaussian\", variance = fixed(%s^2))",
-      "galvi_family(\"gaussian\", variance = fixed(1))"
-    )
-    stop_galvi("formula", sprintf(
-      "`formula` fixes `%s`: fix it in the family instead, as in %s.", name, sub("%s", held, family, fixed = TRUE)
-    ))
+  lapply(c(list(x$formula), unname(x$pforms)), formula_of_brms)
+}
+
+# Terms of `autocor` and acformula(), which are an attribute, stand in the formula.
+formula_of_brms <- function(f) {
+  autocor <- attr(f, "autocor")
+  out <- as.call(as.list(f))
+  if (!is.null(autocor)) out[[3L]] <- call("+", out[[3L]], autocor[[length(autocor)]])
+  stats::as.formula(out, env = environment(f))
+}
+
+has_autocor <- function(formula) inherits(formula, "brmsformula") && !is.null(attr(formula$formula, "autocor"))
+
+#' Stops at what a formula of brms says beside its formulas, and galvi says elsewhere
+#' @param formulas From brms_formulas().
+#' @noRd
+check_brms_formula <- function(x, formulas, family, data) {
+  if (!inherits(x, "brmsformula")) return(invisible())
+  check_contrasts(x, formulas, data)
+  if (length(x$pfix)) stop_fixed(x$pfix, formulas, family)
+}
+
+# cmc = FALSE: factors have contrasts where there is no intercept, too.
+check_contrasts <- function(x, formulas, data) {
+  written <- c(list(x$formula), x$pforms)
+  factors <- lapply(seq_along(written), function(i) {
+    if (isFALSE(attr(written[[i]], "cmc"))) factor_without_intercept(formulas[[i]], data)
+  })
+  at <- which(lengths(factors) > 0L)
+  if (!length(at)) return(invisible())
+  formulas[at] <- Map(function(f, name) {
+    columns <- bquote(model.matrix(~.(name))[, -1])
+    f[[length(f)]] <- do.call(substitute, list(f[[length(f)]], stats::setNames(list(columns), as.character(name))))
+    f
+  }, formulas[at], factors[at])
+  stop_whole(sprintf(
+    "`cmc = FALSE` of `formula` gives `%s` contrasts although there is no intercept, so that its first level is zero.",
+    as.character(factors[[at[1L]]])
+  ), formulas)
+}
+
+# The first factor of a formula without an intercept, which has a column for each level; NULL if there is none.
+factor_without_intercept <- function(formula, data) {
+  pieces <- summands(formula[[length(formula)]])
+  is_zero <- function(piece) identical(piece$expr, if (piece$sign > 0) 0 else 1)
+  if (!any(vapply(pieces, is_zero, NA)) || any(vapply(pieces, function(p) identical(p$expr, quote(Intercept)), NA))) {
+    return(NULL)
   }
-  strip <- function(f) stats::as.formula(as.call(as.list(f)), env = environment(f))
-  c(list(strip(x$formula)), lapply(unname(x$pforms), strip))
+  names <- unlist(lapply(Filter(function(piece) !is_term(piece$expr), pieces), function(piece) all.vars(piece$expr)))
+  Find(function(name) is_levels(data[[as.character(name)]]), lapply(names, as.name))
+}
+
+is_levels <- function(x) is.factor(x) || is.character(x) || is.logical(x)
+
+# bf(y ~ x, shape = 2): a number of the family or, of a parameter that has none, a predictor that its prior pins.
+stop_fixed <- function(held, formulas, family) {
+  type <- family_type(family)
+  parameters <- parameter_calls(family)
+  prior <- list()
+  for (name in names(held)) {
+    value <- held[[name]]
+    dpar <- type$dpars[[name]]
+    number <- if (length(dpar$replaces)) dpar$replaces else {
+      Find(function(p) name == p || name %in% type$parameters[[p]]$also, names(type$parameters))
+    }
+    if (name %in% names(type$options)) {
+      parameters[[name]] <- value
+    } else if (!is.null(number)) {
+      parameters[[number]] <- call("fixed", if (is.null(dpar)) value else dpar$replaced(value))
+    } else if (isTRUE(dpar$always)) {
+      prior[[name]] <- pinned_prior(type, name, value)
+    } else {
+      stop_galvi("formula", sprintf("`formula` fixes `%s`%s.", name, if (is.null(dpar)) sprintf(
+        ", which %s does not have", the_family(family)
+      ) else sprintf(", which is %g without a formula: leave it out", link_functions(dpar$link)$linkinv(0))))
+    }
+  }
+  new <- lapply(names(prior), function(name) call("~", as.name(name), 1))
+  stop_whole(sprintf("`formula` fixes %s: %s.", quote_names(names(held)), if (length(prior)) {
+    "a parameter of the family that is not a number has a formula, whose narrow prior fixes it"
+  } else "fix it in the family"), c(formulas, new), if (length(held) > length(prior)) family_as_call(family, parameters), prior)
+}
+
+# A prior that leaves the intercept of a parameter's predictor no choice.
+pinned_prior <- function(type, name, value) {
+  at <- signif(link_functions(type$dpars[[name]]$link)$linkfun(value), 6L)
+  call("list", "(Intercept)" = call("normal", at, 0.001))
 }
 
 # brms::bf(mvbind(y1, y2) ~ x) + set_rescor(TRUE)
 brms_responses <- function(x) {
   forms <- lapply(x$forms, brms_formulas)
   right <- lapply(forms, function(f) f[[1L]][[3L]])
-  if (any(lengths(forms) > 1L) || length(unique(lapply(right, deparse_one))) > 1L) {
+  alone <- !any(lengths(forms) > 1L) && !any(lengths(lapply(x$forms, `[[`, "pfix")))
+  if (!alone || length(unique(lapply(right, deparse_one))) > 1L) {
     stop_galvi("formula", paste(
       "`formula` has several responses with formulas of their own: here all responses of a fit have one right side, as",
       "in mvbind(y1, y2) ~ x, with coefficients of their own."

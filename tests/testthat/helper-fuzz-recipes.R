@@ -139,7 +139,7 @@ recipe_left <- function(plain) {
     list("y | weights(w)", "\"gaussian\"", numbers), list("y | weights(w)", "\"poisson\"", counts),
     list("y | se(w)", "\"gaussian\"", numbers), list("y | se(w, sigma = TRUE)", "\"gaussian\"", numbers),
     list("y | se(w)", "\"student\"", numbers), list("y | rate(w)", "\"poisson\"", counts),
-    list("y | rate(w) + weights(w)", "\"negbinomial\"", counts),
+    list("y | rate(w) + weights(w)", "\"nbinom1\"", counts),
     list("y | trials(size)", "\"binomial\"", fuzz_responses$trials),
     list("y | trials(size)", "\"beta_binomial\"", fuzz_responses$trials),
     list("y | trunc(lb = 0)", "\"gaussian\"", fuzz_responses$positive),

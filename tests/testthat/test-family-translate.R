@@ -74,16 +74,35 @@ test_that("`threshold` of brms and ordinal is understood by our families", {
   }
 })
 
-test_that("parameters that brms::bf() fixes are those of families that exist", {
-  d <- data.frame(x = 1:20, y = rnorm(20))
-  fixes <- function(...) structure(list(formula = y ~ x, pfix = list(...)), class = c("brmsformula", "bform"))
-  advised <- function(formula) sub(".* as in (.*)[.]$", "\\1", message_of_error(galvi(formula, d)))
-  expect_identical(advised(fixes(quantile = 0.25)), "asymmetric_laplace(quantile = 0.25)")
-  expect_identical(advised(fixes(sigma = 2)), "galvi_family(\"gaussian\", variance = fixed(2^2))")
-  for (name in c("quantile", "nu", "kappa", "phi", "shape", "sigma", "zi")) {
-    family <- eval(str2lang(advised(do.call(fixes, stats::setNames(list(0.5), name)))), asNamespace("galvi"))
-    expect_s3_class(family, "galvi_family")
+test_that("parameters that brms::bf() fixes are those of the family of the call", {
+  d <- data.frame(x = 1:20, y = rnorm(20), count = rpois(20, 2), share = runif(20), time = rexp(20))
+  fixes <- function(formula, ...) structure(list(formula = formula, pfix = list(...)), class = c("brmsformula", "bform"))
+  advised <- function(formula, family) {
+    call <- str2lang(sub(".* In full: (.*)[.]$", "\\1", message_of_error(galvi(formula, d, family))))
+    fit <- suppressMessages(eval(call))
+    expect_s3_class(fit, "galvi")
+    list(call = call, hyper = stats::setNames(fit$hyper$estimate, fit$hyper$name), coef = coef(fit))
   }
+  number <- function(formula, family, ...) advised(fixes(formula, ...), family)$hyper
+  expect_identical(number(y ~ x, gaussian(), sigma = 2)[["gaussian.variance"]], 4)
+  expect_identical(number(y ~ x, student(), sigma = 2, nu = 5)[c("student.scale", "student.df")],
+    c(student.scale = 2, student.df = 5))
+  expect_identical(number(time ~ x, lognormal(), sigma = 0.5)[["lognormal.sigma"]], 0.5)
+  expect_identical(number(time ~ x, Gamma("log"), shape = 3)[["Gamma.shape"]], 3)
+  expect_identical(number(time ~ x, weibull(), shape = 3)[["weibull.shape"]], 3)
+  expect_identical(number(share ~ x, beta_family(), phi = 3)[["beta_family.precision"]], 3)
+  expect_identical(number(count ~ x, negbinomial(), shape = 3)[["negbinomial.size"]], 3)
+  expect_identical(number(y ~ x, von_mises(), kappa = 2)[["von_mises.kappa"]], 2)
+  quantile <- advised(fixes(y ~ x, quantile = 0.25), asymmetric_laplace())$call
+  expect_identical(quantile$family, quote(galvi_family("asymmetric_laplace", quantile = 0.25)))
+  # a parameter that is no number
+  zeros <- advised(fixes(count ~ x, zi = 0.1, shape = 3), zero_inflated(negbinomial()))
+  expect_equal(zeros$coef[["zi_(Intercept)"]], qlogis(0.1), tolerance = 1e-4)
+  expect_identical(zeros$hyper[["zero_inflated_negbinomial.size"]], 3)
+  expect_error(galvi(fixes(y ~ x, bias = 0.5), d), "`formula` fixes `bias`, which the gaussian family does not have",
+    class = "galvi_error_formula")
+  expect_error(galvi(fixes(factor(count) ~ x, disc = 1), d, cumulative()), "which is 1 without a formula: leave it out",
+    class = "galvi_error_formula")
 })
 
 test_that("nbinom2 is negbinomial() here, also within other families", {

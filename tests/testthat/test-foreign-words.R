@@ -106,8 +106,10 @@ test_that("advice for a term keeps what it means, and names what it leaves out",
   means(f(g, model = "generic0", Cmatrix = solve(A)), (1 | gr(g, precision = solve(A))), "row names of the matrix")
   means(f(t, model = "ar", order = 2), ar2(t))
   means(f(t, model = "ar", order = 3), ar2(t), "The highest order here is two.")
-  means(ar(time = t, gr = g, p = 2), ar2(t, by = g))
-  means(arma(time = t, gr = g), ar1(t, by = g), "a process with a moving average")
+  means(ar(time = t, gr = g, p = 2), homtoep(0 + factor(t) | g), "those of all stationary processes")
+  means(arma(time = t, gr = g), ar1(0 + factor(t) | g), "is an ARMA(1, 1) process")
+  means(arma(time = w), ar1(step), "a process with a moving average")
+  means(ar(time = w, p = 3), ar2(step), "The highest order here is two.")
   means(f(t, x, model = "rw1"), rw1(t, by = x))
   means(f(t, x, model = "rw1", replicate = g), rw1(t, by = factor(g)), "`x`, which multiplies the effects")
   means(f(t, x, model = "linear"), t:x)
@@ -188,13 +190,92 @@ test_that("correlated residuals of brms keep their times and groups, and say wha
   expect_identical(advised_call(said(quote(unstr(t, g)))), quote(
     galvi(x ~ us(0 + factor(t) | g), data = d, family = galvi_family("gaussian", variance = fixed(0)))))
   expect_runs(advised_call(said(quote(unstr(t, g)))), env, "unstr")
-  expect_identical(advised_call(said(quote(ar(t, g)))), quote(galvi(x ~ ar1(t, by = g), data = d)))
-  expect_match(said(quote(ar(p = 1))), "Here t is the time of a row.", fixed = TRUE)
+  no_noise <- quote(galvi_family("gaussian", variance = fixed(0)))
+  means <- function(term, ours, data = quote(d)) {
+    advised <- advised_call(said(term))
+    expect_identical(advised, bquote(galvi(x ~ .(ours), data = .(data), family = .(no_noise))))
+    expect_runs(advised, env, deparse1(term))
+  }
+  # successive rows, whatever their times
+  means(quote(ar(t, g)), quote(ar1(0 + factor(t) | g)))
+  env$d$late <- env$d$t + (env$d$t > 3 & env$d$g %in% 1:4)
+  means(quote(ar(late, g)), quote(ar1(0 + factor(step) | g)), quote(transform(d, step = ave(late, g, FUN = rank))))
+  means(quote(ar(gr = g)), quote(ar1(0 + factor(step) | g)),
+    quote(transform(d, step = ave(seq_along(x), g, FUN = seq_along))))
+  means(quote(ar(w)), quote(gp(step, kernel = matern12(), center = FALSE)),
+    quote(transform(d, step = rank(w, ties.method = "first"))))
+  means(quote(ar(p = 1)), quote(gp(step, kernel = matern12(), center = FALSE)), quote(transform(d, step = seq_along(x))))
+  # sigma^2 V and no other noise
+  fixed_covariance <- advised_call(said(quote(fcor(A))))
+  expect_identical(fixed_covariance[[2L]], quote(x ~ (1 | gr(g, cov = A))))
+  expect_identical(fixed_covariance$family[[3L]][[2L]], signif(1e-6 * var(env$d$x), 1L))
+  # the argument of brm() in older versions
+  expect_identical(advised_call(message_of_error(galvi(x ~ z, env$d, autocor = ~ ar(t, g)))), bquote(
+    galvi(x ~ z + ar1(0 + factor(t) | g), data = env$d, family = .(no_noise))))
   expect_match(said(quote(cosy())), "Here g is the grouping factor.", fixed = TRUE)
-  expect_no_match(said(quote(ar(time = t))), "Here")
   # a family that is not gaussian is the user's
   kept <- message_of_error(eval(quote(galvi(x ~ unstr(t, g), d, family = student())), env))
   expect_match(kept, "family = student()", fixed = TRUE)
+})
+
+# brms::bf(), without brms
+bf_like <- function(formula, ..., pforms = list(), pfix = list(), family = NULL) {
+  attributes(formula) <- c(attributes(formula), list(...))
+  structure(list(formula = formula, pforms = pforms, pfix = pfix, family = family), class = c("brmsformula", "bform"))
+}
+
+test_that("what a formula of brms has as an attribute is no less of the model", {
+  d <- stranger()
+  env <- list2env(c(stranger_objects(d), list(bf_like = bf_like)), parent = globalenv())
+  advised <- function(formula) {
+    call <- advised_call(message_of_error(eval(bquote(galvi(.(formula), data = d)), env)))
+    expect_runs(call, env, deparse1(call))
+    call
+  }
+  no_noise <- quote(galvi_family("gaussian", variance = fixed(0)))
+  expect_identical(advised(quote(bf_like(x ~ z, autocor = ~ ar(t, g)))),
+    bquote(galvi(x ~ z + ar1(0 + factor(t) | g), data = d, family = .(no_noise))))
+  # cor_ar(~ t | g) is stored so
+  expect_identical(advised(quote(bf_like(x ~ z, autocor = ~ arma(time = t, gr = g, p = 1, q = 0, cov = FALSE))))[[2L]],
+    quote(x ~ z + ar1(0 + factor(t) | g)))
+  expect_identical(advised(quote(bf_like(y ~ z, autocor = ~ car(W, gr = g), family = poisson()))),
+    quote(galvi(y ~ z + gmrf(g, graph = W, model = "proper"), data = d, family = galvi_family("poisson"))))
+  expect_identical(advised(quote(bf_like(x ~ mo(t), autocor = ~ car(W, gr = g), pforms = list(sigma = sigma ~ z))))[[2L]],
+    quote(list(x ~ rw1(t) + gmrf(g, graph = W, model = "proper"), sigma ~ z)))
+  # contrasts where there is no intercept
+  contrasts <- advised(quote(bf_like(x ~ 0 + z + g, cmc = FALSE)))
+  expect_identical(contrasts, quote(galvi(x ~ 0 + z + model.matrix(~g)[, -1], data = d)))
+  expect_length(coef(eval(contrasts, env)), 12L)
+  for (plain in list(bf_like(x ~ 0 + z, cmc = FALSE), bf_like(x ~ z + g, cmc = FALSE), bf_like(x ~ 0 + g))) {
+    expect_s3_class(galvi(plain, d, hyper = "fixed"), "galvi")
+  }
+})
+
+test_that("covariates of members of mm() are not slopes of each member", {
+  d <- stranger()
+  # as brms has it
+  mmc <- function(...) cbind(...)
+  said <- message_of_error(galvi(y ~ z + (1 + mmc(z, w) | mm(g, id)), d))
+  expect_identical(advised_call(said), quote(galvi(y ~ z + (1 + I((z + w) / 2) | mm(g, id)), data = d)))
+  expect_match(said, "the group's own covariate", fixed = TRUE)
+  expect_runs(advised_call(said), environment(), said)
+})
+
+test_that("what a term loses is said beside arguments of other packages, too", {
+  d <- stranger()
+  for (call in expression(
+    galvi(y ~ me(x, 0.1), d, chains = 2), galvi(y ~ mi(x), d, iter = 100), galvi(x ~ z + ma(t), d, save_pars = 1),
+    galvi(y ~ z + (1 | p | g), d, chains = 2), galvi(y ~ me(x, 0.1), d, method = "REML"),
+    galvi(y ~ me(x, 0.1), d, weights = varIdent(form = ~ 1 | f))
+  )) {
+    said <- message_of_error(eval(call))
+    alone <- message_of_error(eval(call[1:3]))
+    expect_match(said, sub(" In full: .*", "", alone), fixed = TRUE, info = deparse1(call))
+  }
+  said <- message_of_error(galvi(x ~ unstr(t, g), d, chains = 2))
+  expect_match(said, "family = galvi_family(\"gaussian\", variance = fixed(0))", fixed = TRUE)
+  # no call where a term has no counterpart
+  expect_no_match(message_of_error(galvi(x ~ f(g, copy = "id"), d, chains = 2)), "Write galvi")
 })
 
 test_that("an intercept by its name in brms, and groups with %in%, are written as here", {

@@ -35,8 +35,41 @@ test_that("trials, rates and weights are those of other formulas", {
   expect_fit_of(fit, reference)
   expect_identical(predict(fit, new), predict(reference, new))
   expect_fit_of(update(fit, . ~ . + n), update(reference, . ~ . + n))
-  expect_fit_of(galvi(list(count | rate(t) ~ x, shape ~ 1), d, negbinomial()),
-    galvi(list(count ~ x + offset(log(t)), shape ~ 1), d, negbinomial()))
+  expect_fit_of(galvi(list(count | rate(t) ~ x, phi ~ 1), d, nbinom1()),
+    galvi(list(count ~ x + offset(log(t)), phi ~ 1), d, nbinom1()))
+})
+
+test_that("rate(t) of a negative binomial count has t times its size, too", {
+  set.seed(9)
+  d <- data.frame(x = rnorm(200), t = exp(rnorm(200)))
+  d$count <- rnbinom(200, mu = d$t * exp(0.5 + 0.4 * d$x), size = 1.5 * d$t)
+  advised <- function(formula, family) {
+    said <- message_of_error(eval(substitute(galvi(formula, data = d, family = family))))
+    expect_match(said, "multiplies `shape` as well as the mean in brms", fixed = TRUE)
+    str2lang(sub(".*In full: (galvi\\(.*)[.]$", "\\1", said))
+  }
+  call <- advised(count | rate(t) ~ x, negbinomial())
+  expect_identical(call[[2L]], quote(list(count ~ x + offset(log(t)), shape ~ offset(log(t)))))
+  fit <- eval(call)
+  # brms' likelihood
+  loss <- function(b) -sum(dnbinom(d$count, mu = d$t * exp(b[1L] + b[2L] * d$x), size = d$t * exp(b[3L]), log = TRUE))
+  own <- stats::optim(c(0, 0, 0), loss, method = "BFGS", hessian = TRUE)
+  expect_lt(max(abs(coef(fit) - own$par) / sqrt(diag(solve(own$hessian)))), 0.15)
+  expect_equal(unname(sqrt(diag(vcov(fit))))[1:2], sqrt(diag(solve(own$hessian)))[1:2], tolerance = 0.05)
+  # a size that is fixed, other words, a formula of the size
+  geometric <- advised(count | rate(t) ~ x, geometric())
+  expect_lt(abs(coef(eval(geometric))[["shape_(Intercept)"]]), 0.01)
+  expect_identical(advised(count | rate(t) + weights(x^2) ~ x, negbinomial())[[2L]][[2L]],
+    quote(count | weights(x^2) ~ x + offset(log(t))))
+  expect_identical(advised(list(count | rate(t) ~ 1, shape ~ x), negbinomial())[[2L]],
+    quote(list(count ~ 1 + offset(log(t)), shape ~ x + offset(log(t)))))
+})
+
+test_that("a response with a known error of measurement is not one with missing values", {
+  d <- left_data()
+  expect_error(galvi(y | mi(s) ~ x, d), "the standard error s is y | se(s, sigma = TRUE)", fixed = TRUE,
+    class = "galvi_error_formula")
+  expect_error(galvi(y | mi() ~ x, d), "has nothing to do", class = "galvi_error_formula")
 })
 
 test_that("known standard errors are variances: the meta-analysis of 13 trials of the BCG vaccine", {
