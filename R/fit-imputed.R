@@ -18,7 +18,7 @@ imputed_sets <- function(data) {
 #' The expression of one of the data sets, for the call of its fit
 #' @noRd
 set_expression <- function(data, expr, i) {
-  if (inherits(data, "mids")) return(call("complete", expr, i))
+  if (inherits(data, "mids")) return(as.call(list(quote(mice::complete), expr, i)))
   if (inherits(data, "imputationList")) expr <- call("$", expr, quote(imputations))
   call("[[", expr, i)
 }
