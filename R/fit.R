@@ -170,7 +170,8 @@ new_fit <- function(call, model, core, result) {
       nobs = all_rows(model), omitted = model$stream$omitted,
       backend = result$backend, cost = result$cost,
       starts = starts_table(reported_starts(result$starts, core), core$hyper),
-      posterior = result[posterior_parts], states = result$states, hyper_posterior = result$hyper_posterior,
+      posterior = result[intersect(posterior_parts, names(result))], states = result$states,
+      hyper_posterior = result$hyper_posterior,
       design = model$design, model = core, data = model$data,
       na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
       control = without_cluster(model$control), format = fit_format

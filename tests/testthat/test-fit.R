@@ -4,6 +4,7 @@ test_that("a fit has the fields that users are promised", {
   expect_true(all(c("call", "formula", "family", "method", "expectation", "prior", "hyper", "elbo", "trace",
     "convergence", "nobs", "backend", "posterior") %in% names(fit)))
   expect_named(fit$hyper, c("name", "term", "parameter", "estimate", "lwr", "upr", "lower", "upper", "status"))
+  expect_false(anyNA(names(fit$posterior)))
   expect_true(all(c("iteration", "seconds", "flops", "elbo") %in% names(fit$trace)))
   expect_true(all(c("converged", "message", "gradient_norm", "gap") %in% names(fit$convergence)))
   expect_true(all(fit$hyper$status %in% c("learned", "fixed", "at bound")))
