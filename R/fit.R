@@ -71,9 +71,10 @@
 #'     coefficients of its terms), `hyper` (points x learned hyperparameters), `at` (their positions) and `weight`;
 #'     `factorised` of the fit has `mean`, `variance` and `coefficients` of the Gaussian that belongs to `elbo`.}
 #'   \item{`states`}{with `hyper = "integrate"`, and for gaussian and many other models with learned hyperparameters, a
-#'     list of list(`weight`, `posterior`), the posterior at each value of the hyperparameters, the mode first. `mean`,
-#'     `variance` and `coefficients` of `posterior` are then moments of the mixture, and its other elements belong to the
-#'     mode.}
+#'     list of list(`weight`, `posterior`), the posterior at each value of the hyperparameters. `mean`, `variance` and
+#'     `coefficients` of `posterior` are then moments of the mixture, and its other elements those of q at the estimates.
+#'     The first state is the mode with weak priors, which differs from the estimates. Each state has five numbers for each
+#'     row and linear predictor, and there may be 100 of them: `galvi_control(uncertainty = "factorised")` keeps none.}
 #'   \item{`hyper_posterior`}{the posterior of the hyperparameters on the unconstrained scale: `at`, the positions of
 #'     those that were learned; `value`, `lower` and `upper`, their mode and range; `estimate`, where they were learned;
 #'     `free`, those of them to which the following elements refer; `axes` A and `flat`, with x = mode + A z for
@@ -99,10 +100,12 @@
 #' * `separation`: classes are separated, or all rows of a level have the same response;
 #' * `prior`: the default prior moves an estimate by more than a tenth of its posterior standard deviation, or that
 #'   standard deviation is more than half of the prior's (a warning where the Gaussian of the bound is narrower, of the
-#'   response's predictor);
+#'   response's predictor); or no observation was used (`sample_prior = "only"`);
 #' * `typed_prior`: the priors that were given move estimates by more than a tenth (in `summary()` and `check_fit()` only);
 #' * `groups`: the covariance of a term's effects contains noise, as where each level has one row of a gaussian or binary
 #'   response or of a class, and as many effects as rows; or a grouping factor has one or two levels;
+#' * `singular`: a variance of effects is estimated as zero, or correlations at their limit;
+#' * `knots`: a process is represented at knots, with what this costs the bound;
 #' * `interval`: the estimate of a hyperparameter lies outside its interval;
 #' * `classes`: each class has coefficients, of which the data determine the differences (not said, printed only);
 #' * `noise`: there are as many fixed effects as rows, so that the prior of the noise decides standard deviations;
