@@ -186,13 +186,8 @@ new_fit <- function(call, model, core, result) {
     # readRDS() loads the package that this names, and with it the methods of print()
     namespace = topenv()
   )
-  fit <- as_mixture(with_y(fit))
-  points <- switch(or_else(result$uncertainty$method, ""), points = result$uncertainty$points,
-    response = result$uncertainty$response)
-  if (!is.null(points)) fit <- with_points(fit, points)
-  fit <- with_thresholds_at_zero(fit)
-  if (has_points(fit) || shifts_thresholds(fit)) fit$hyper <- hyper_at_level(fit, 0.95)
-  fit <- without_refused_states(fit, result$uncertainty)
+  fit <- with_uncertainty(as_mixture(with_y(fit)), result$uncertainty)
+  fit$hyper <- hyper_at_level(fit, 0.95)
   validate_fit(fit)
   notes <- if (is.null(result$prior_only)) c(find_notes(fit), uncertainty_notes(fit, result$uncertainty)) else {
     prior_only_notes(result$prior_only)
@@ -209,6 +204,14 @@ new_fit <- function(call, model, core, result) {
   warn_notes(fit)
   for (spec in all_specs(fit$design)) say_of_term(spec, fit)
   fit
+}
+
+#' The fit with what the core found of its joint posterior: weighted points, or states unless these are refused
+#' @noRd
+with_uncertainty <- function(fit, found) {
+  points <- switch(or_else(found$method, ""), points = found$points, response = found$response)
+  if (!is.null(points)) fit <- with_points(fit, points)
+  without_refused_states(with_thresholds_at_zero(fit), found)
 }
 
 #' How rounding has affected a fit, in words; NULL if no printed digit is affected
@@ -291,12 +294,10 @@ hyper_table <- function(core, result) {
   status[hyper$learned & reported_bounds(core, result$hyper, result$at_bound)[shown]] <- "at bound"
   changed <- shown %in% reported_positions(core)
   range <- function(x) ifelse(is_relative(hyper) | changed, NA_real_, as.numeric(x))
-  quantiles <- hyper_quantiles(result$hyper_posterior, core, result$hyper, c(0.025, 0.975))[shown, , drop = FALSE]
-  # where an estimate is at the end of its range, the curvature there gives no interval
-  if (is.null(result$states)) quantiles[status == "at bound", ] <- NA_real_
+  none <- rep(NA_real_, length(shown))  # hyper_at_level() has the limits of the fit
   list2DF(list(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
-    estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = quantiles[, 1L], upr = quantiles[, 2L],
+    estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = none, upr = none,
     lower = range(hyper$lower), upper = range(hyper$upper), status = as.character(status)
   ))
 }
