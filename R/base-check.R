@@ -487,10 +487,13 @@ generic_elsewhere <- function(name, package, x, ...) {
   stop_galvi("argument", sprintf("%s() is for fits of galvi(), not for %s.", name, describe(x)))
 }
 
+check_seed <- function(seed) if (!is.null(seed)) check_whole(seed, "seed", 0)
+
 #' The value of an expression with a seed of its own; the state of the random numbers stays what it was. NULL: no seed.
 #' @noRd
 with_seed <- function(seed, expr) {
   if (is.null(seed)) return(expr)
+  check_seed(seed)
   old <- get0(".Random.seed", globalenv(), inherits = FALSE)
   on.exit(if (is.null(old)) rm(".Random.seed", envir = globalenv()) else {
     assign(".Random.seed", old, envir = globalenv())
@@ -502,6 +505,7 @@ with_seed <- function(seed, expr) {
 #' The value of an expression with the attribute `seed` that stats::simulate() describes
 #' @noRd
 simulation <- function(seed, expr) {
+  check_seed(seed)
   if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
   state <- if (is.null(seed)) get(".Random.seed", envir = globalenv()) else structure(seed, kind = as.list(RNGkind()))
   structure(with_seed(seed, expr), seed = state)

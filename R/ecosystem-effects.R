@@ -326,7 +326,7 @@ averaged_effects <- function(view) {
 }
 
 # Package marginaleffects: predictions, comparisons and slopes from joint posterior draws of E[y | eta], so that all
-# terms are as uncertain as they are. hypotheses() is about coefficients and uses their Gaussian posterior.
+# terms are as uncertain as they are. hypotheses() is about coefficients and uses their mean and covariance.
 
 # The package's extension for other classes (an option and get_predict(), get_coef(), set_coef(), get_vcov()) knows a
 # model as a function of a few coefficients: comparisons() and slopes() then predict the rows of either side in calls of

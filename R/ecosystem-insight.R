@@ -1,5 +1,5 @@
 # Package insight, by which parameters, performance, modelsummary, sjPlot and marginaleffects read a model: its
-# formulas, coefficients and their Gaussian posterior. marginaleffects hands its own arguments to get_parameters().
+# formulas, coefficients, their mean and covariance. marginaleffects hands its own arguments to get_parameters().
 
 # Formulas as lme4 writes them: the response's in `conditional`, its groups in `random`, those of other parameters
 # under the names that insight has for them.
@@ -131,7 +131,7 @@ find_statistic.galvi <- function(x, ...) {
   "z-statistic"
 }
 
-# The posterior is Gaussian, not Student's t. Residual degrees of freedom are those of lm(), without other terms.
+# Tests take the posterior as normal. Residual degrees of freedom are those of lm(), without other terms.
 #' @exportS3Method insight::get_df
 get_df.galvi <- function(x, type = "wald", ...) {
   p <- nrow(vcov.galvi(x))

@@ -19,7 +19,7 @@
 #'   2000` joint posterior draws, so call [set.seed()] first. `type` is `"response"` or `"link"` (of [cox()] the
 #'   hazard ratio and its logarithm), and `re_formula` and `dpar` are as
 #'   in [predict()][predict.galvi]. The package warns that it does not know `ndraws`, `re_formula` and `dpar`, but they
-#'   are used. `vcov` is TRUE or FALSE. `hypotheses()` tests coefficients, with their Gaussian posterior, after
+#'   are used. `vcov` is TRUE or FALSE. `hypotheses()` tests coefficients, with their posterior mean and covariance, after
 #'   `options(marginaleffects_model_classes = "galvi")`; [hypothesis()] needs no option.
 #' * **effects**: `Effect()`, `allEffects()`, `predictorEffects()`, for families that [glm()] has as well. Terms other
 #'   than fixed effects are averaged over the data.
@@ -69,10 +69,10 @@
 #' * **ggplot2**: [autoplot()][autoplot.galvi].
 #'
 #' @section Comparison with other fits:
-#' Fixed effects have a Gaussian posterior, so intervals and tests use the normal distribution, with infinite degrees of
-#' freedom, where [lm()] uses Student's t. With wide priors they are those of `lm()` at the same residual variance. For
-#' generalised linear models the posterior mean differs from the maximum likelihood estimate by an amount of order
-#' 1 / n.
+#' Tests take the posterior of fixed effects as normal, with its mean and covariance and infinite degrees of freedom, where
+#' [lm()] uses Student's t. Intervals of [confint()][confint.galvi], and of functions that call it, are those of the
+#' posterior itself: in a linear model with wide priors those of `lm()`. For generalised linear models the posterior mean
+#' differs from the maximum likelihood estimate by an amount of order 1 / n.
 #'
 #' Fits with several classes ([categorical()], [stick_breaking()]) have several linear predictors. marginaleffects,
 #' multcomp, DHARMa, parameters and packages based on these support them; other functions stop with an error.
@@ -165,7 +165,7 @@ model.matrix.galvi_estimable <- function(object, ...) stats::model.matrix(object
 #' @export
 df.residual.galvi_estimable <- function(object, ...) stats::df.residual(object$fit, ...)
 
-# Without `df` the package asks df.residual(), which is for imputed data: z tests, as the posterior is Gaussian.
+# Without `df` the package asks df.residual(), which is for imputed data: z tests.
 #' @exportS3Method lmtest::coeftest
 coeftest.galvi <- function(x, vcov. = NULL, df = Inf, ...) {
   check_one_predictor(x, "coeftest()")

@@ -24,10 +24,11 @@
 #'
 #' Standard deviations, intervals, predictions and draws belong to the joint posterior of the coefficients of all linear
 #' predictors, the parameters of the family and the hyperparameters of groups, smooths and fields, see
-#' [coef()][coef.galvi], which lists the exceptions: in models with [gp()] terms and more than 200 rows but no groups, with
-#' factors, rows from a source or a cluster, and some others, they are conditional on the estimates, and `summary()` says so. With `hyper = "integrate"` they include the
-#' uncertainty of the hyperparameters in these models too: the fit is a weighted mixture of Gaussian posteriors at several values of the
-#' hyperparameters, as in INLA (`hyper_design` in [galvi_control()]). The estimates in `fit$hyper` are the same.
+#' [coef()][coef.galvi], which lists the exceptions: in models with [gp()] or [spde()] terms and more than 200 rows but no
+#' groups, with factors, rows from a source or a cluster, and some others, they are conditional on the estimates, and
+#' `summary()` says so. With `hyper = "integrate"` they include the uncertainty of the hyperparameters in these models too:
+#' the fit is a weighted mixture of Gaussian posteriors at several values of the hyperparameters, as in INLA
+#' (`hyper_design` in [galvi_control()]). The estimates in `fit$hyper` are the same.
 #'
 #' Hyperparameters without a prior have a weak one in this posterior, not in the estimates: half-normal for standard
 #' deviations of groups, with the standard deviation 10 s, where s is the scale of the linear predictor over that of
@@ -452,8 +453,7 @@ fit_formula <- function(call, formula, data, family, method, expectation, hyper,
   fit
 }
 
-# Functions of galvi that are typed inside an argument are those of galvi, whichever packages are attached, and also
-# when
+# Functions of galvi that are typed inside an argument are those of galvi, whichever packages are attached, and also when
 # galvi is not.
 
 #' The value of an argument of a function that users call

@@ -13,11 +13,11 @@ interval_positions <- function(hyper) {
 
 # Points of a design grow with the square of the dimension, and corners faster; those of a grid by a factor of 2.5.
 most_integrated <- 15L
-most_on_grid <- 4L
+most_allowed_on_grid <- 4L
 
 check_integrable <- function(hyper, design) {
   m <- sum(hyper$learned & !in_array(hyper))
-  largest <- if (design == "grid") most_on_grid else most_integrated
+  largest <- if (design == "grid") most_allowed_on_grid else most_integrated
   if (m <= largest) return(invisible())
   stop_galvi("argument", sprintf(
     "hyper = \"integrate\" %s for at most %d hyperparameters, and %d are learned here: hold some by fixed(), or %s.",

@@ -18,7 +18,7 @@ imputed_sets <- function(data) {
 #' The expression of one of the data sets, for the call of its fit
 #' @noRd
 set_expression <- function(data, expr, i) {
-  if (inherits(data, "mids")) return(call("complete", expr, i))
+  if (inherits(data, "mids")) return(as.call(list(quote(mice::complete), expr, i)))
   if (inherits(data, "imputationList")) expr <- call("$", expr, quote(imputations))
   call("[[", expr, i)
 }
@@ -167,10 +167,8 @@ check_same_model <- function(fits) {
 #' @noRd
 in_first_coding <- function(first, fit) {
   change <- lapply(seq_len(n_latents(fit)), function(k) {
-    own <- if (n_predictors(fit) > 1L && k > 1L) fit$design$others[[k - 1L]]$specs else fit$design$specs
-    theirs <- if (n_predictors(fit) > 1L && k > 1L) first$design$others[[k - 1L]]$specs else first$design$specs
-    to <- fixed_spec(theirs)$coding$A
-    from <- fixed_spec(own)$coding$A
+    to <- fixed_spec(own_specs(first, k))$coding$A
+    from <- fixed_spec(own_specs(fit, k))$coding$A
     if (is.null(to)) from else solve(to, or_else(from, diag(nrow(to))), tol = 0)  # columns far from zero
   })
   # thresholds at x = 0 are the same, which those of the first are moved from
@@ -197,7 +195,7 @@ in_first_coding <- function(first, fit) {
     learned <- fit$points$at %in% at
     if (any(learned)) fit$points$hyper[, learned] <- fit$points$hyper[, learned] + moved(fixed_at_points(fit))
     fit$points$coefficients <- Map(function(u, T, k) {
-      at <- fixed_columns(fit, k)
+      at <- positions_of_term(fit$model, k, fixed_label)
       if (!is.null(T) && length(at)) u[, at] <- tcrossprod(u[, at, drop = FALSE], T)
       u
     }, fit$points$coefficients, change, seq_along(change))
@@ -205,20 +203,12 @@ in_first_coding <- function(first, fit) {
   fit
 }
 
-#' Where the fixed effects are among all coefficients of latent value k
-#' @noRd
-fixed_columns <- function(fit, k) {
-  counts <- coefficient_counts(fit$model, k)
-  t <- match(fixed_label, vapply(prior_terms(fit$model, k), `[[`, "", "label"))
-  if (is.na(t)) integer() else sum(counts[seq_len(t - 1L)]) + seq_len(counts[t])
-}
-
 in_coding_of_all <- function(fit, change) {
   V <- fit$posterior$coupled
   L <- nrow(V) / n_latents(fit)
   full <- diag(nrow(V))
   for (k in seq_len(n_latents(fit))) {
-    at <- (k - 1L) * L + fixed_columns(fit, k)
+    at <- (k - 1L) * L + positions_of_term(fit$model, k, fixed_label)
     if (!is.null(change[[k]])) full[at, at] <- change[[k]]
   }
   full %*% tcrossprod(V, full)

@@ -1,8 +1,5 @@
 # What is said of a fit with processes at knots.
 
-# So many nats are worth a word.
-visible_loss <- 0.1
-
 #' What knots and inducing points in space leave of the evidence, about sum lambda c / 2
 #' @noRd
 knot_loss <- function(fit) {

@@ -654,7 +654,7 @@ interval_notes <- function(fit, unknown) {
   c(
     note(low, paste(
       "Estimates are where the bound is largest, which few counts or binary rows in each group put too low; intervals",
-      "and standard deviations average over the posterior, as predictions do with hyper = \"integrate\"."
+      "are those of the posterior, over which fixed effects and predictions average, too."
     )),
     note(outside, paste(
       "An estimate is the mode; intervals and standard deviations are those of the posterior, most of which lies",

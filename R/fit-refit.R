@@ -52,9 +52,7 @@ design_of_rows <- function(design, rows, xlevels) {
     frame[[name]] <- factor(frame[[name]], xlevels[[name]])
   }
   design$data <- drop_unused_levels(frame, union(names(xlevels), attr(attr(frame, "terms"), "all_levels")))
-  own <- c("y", "size", "weights", "offset", "censoring", "known", "counts")
-  design[own] <- lapply(design[own], take_rows_of, rows)
-  design
+  take_row_numbers(design, rows)
 }
 
 #' Rows of a model frame, which keeps its attributes

@@ -71,9 +71,10 @@
 #'     coefficients of its terms), `hyper` (points x learned hyperparameters), `at` (their positions) and `weight`;
 #'     `factorised` of the fit has `mean`, `variance` and `coefficients` of the Gaussian that belongs to `elbo`.}
 #'   \item{`states`}{with `hyper = "integrate"`, and for gaussian and many other models with learned hyperparameters, a
-#'     list of list(`weight`, `posterior`), the posterior at each value of the hyperparameters, the mode first. `mean`,
-#'     `variance` and `coefficients` of `posterior` are then moments of the mixture, and its other elements belong to the
-#'     mode.}
+#'     list of list(`weight`, `posterior`), the posterior at each value of the hyperparameters. `mean`, `variance` and
+#'     `coefficients` of `posterior` are then moments of the mixture, and its other elements those of q at the estimates.
+#'     The first state is the mode with weak priors, which differs from the estimates. Each state has five numbers for each
+#'     row and linear predictor, and there may be 100 of them: `galvi_control(uncertainty = "factorised")` keeps none.}
 #'   \item{`hyper_posterior`}{the posterior of the hyperparameters on the unconstrained scale: `at`, the positions of
 #'     those that were learned; `value`, `lower` and `upper`, their mode and range; `estimate`, where they were learned;
 #'     `free`, those of them to which the following elements refer; `axes` A and `flat`, with x = mode + A z for
@@ -99,10 +100,12 @@
 #' * `separation`: classes are separated, or all rows of a level have the same response;
 #' * `prior`: the default prior moves an estimate by more than a tenth of its posterior standard deviation, or that
 #'   standard deviation is more than half of the prior's (a warning where the Gaussian of the bound is narrower, of the
-#'   response's predictor);
+#'   response's predictor); or no observation was used (`sample_prior = "only"`);
 #' * `typed_prior`: the priors that were given move estimates by more than a tenth (in `summary()` and `check_fit()` only);
 #' * `groups`: the covariance of a term's effects contains noise, as where each level has one row of a gaussian or binary
 #'   response or of a class, and as many effects as rows; or a grouping factor has one or two levels;
+#' * `singular`: a variance of effects is estimated as zero, or correlations at their limit;
+#' * `knots`: a process is represented at knots, with what this costs the bound;
 #' * `interval`: the estimate of a hyperparameter lies outside its interval;
 #' * `classes`: each class has coefficients, of which the data determine the differences (not said, printed only);
 #' * `noise`: there are as many fixed effects as rows, so that the prior of the noise decides standard deviations;
@@ -170,7 +173,8 @@ new_fit <- function(call, model, core, result) {
       nobs = all_rows(model), omitted = model$stream$omitted,
       backend = result$backend, cost = result$cost,
       starts = starts_table(reported_starts(result$starts, core), core$hyper),
-      posterior = result[posterior_parts], states = result$states, hyper_posterior = result$hyper_posterior,
+      posterior = result[intersect(posterior_parts, names(result))], states = result$states,
+      hyper_posterior = result$hyper_posterior,
       design = model$design, model = core, data = model$data,
       na.action = if (!is_streamed(model)) attr(model$data, "na.action"),
       control = without_cluster(model$control), format = fit_format
@@ -182,13 +186,8 @@ new_fit <- function(call, model, core, result) {
     # readRDS() loads the package that this names, and with it the methods of print()
     namespace = topenv()
   )
-  fit <- as_mixture(with_y(fit))
-  points <- switch(or_else(result$uncertainty$method, ""), points = result$uncertainty$points,
-    response = result$uncertainty$response)
-  if (!is.null(points)) fit <- with_points(fit, points)
-  fit <- with_thresholds_at_zero(fit)
-  if (has_points(fit) || shifts_thresholds(fit)) fit$hyper <- hyper_at_level(fit, 0.95)
-  fit <- without_refused_states(fit, result$uncertainty)
+  fit <- with_uncertainty(as_mixture(with_y(fit)), result$uncertainty)
+  fit$hyper <- hyper_at_level(fit, 0.95)
   validate_fit(fit)
   notes <- if (is.null(result$prior_only)) c(find_notes(fit), uncertainty_notes(fit, result$uncertainty)) else {
     prior_only_notes(result$prior_only)
@@ -205,6 +204,14 @@ new_fit <- function(call, model, core, result) {
   warn_notes(fit)
   for (spec in all_specs(fit$design)) say_of_term(spec, fit)
   fit
+}
+
+#' The fit with what the core found of its joint posterior: weighted points, or states unless these are refused
+#' @noRd
+with_uncertainty <- function(fit, found) {
+  points <- switch(or_else(found$method, ""), points = found$points, response = found$response)
+  if (!is.null(points)) fit <- with_points(fit, points)
+  without_refused_states(with_thresholds_at_zero(fit), found)
 }
 
 #' How rounding has affected a fit, in words; NULL if no printed digit is affected
@@ -287,12 +294,10 @@ hyper_table <- function(core, result) {
   status[hyper$learned & reported_bounds(core, result$hyper, result$at_bound)[shown]] <- "at bound"
   changed <- shown %in% reported_positions(core)
   range <- function(x) ifelse(is_relative(hyper) | changed, NA_real_, as.numeric(x))
-  quantiles <- hyper_quantiles(result$hyper_posterior, core, result$hyper, c(0.025, 0.975))[shown, , drop = FALSE]
-  # where an estimate is at the end of its range, the curvature there gives no interval
-  if (is.null(result$states)) quantiles[status == "at bound", ] <- NA_real_
+  none <- rep(NA_real_, length(shown))  # hyper_at_level() has the limits of the fit
   list2DF(list(
     name = as.character(hyper$name), term = as.character(term), parameter = as.character(hyper$parameter),
-    estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = quantiles[, 1L], upr = quantiles[, 2L],
+    estimate = as.numeric(reported_hyper(core, result$hyper)[shown]), lwr = none, upr = none,
     lower = range(hyper$lower), upper = range(hyper$upper), status = as.character(status)
   ))
 }

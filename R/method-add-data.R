@@ -234,8 +234,7 @@ replace_points <- function(model, label, points) {
   })
 }
 
-# Positions in the hyperparameter table: in `hyper`, `factors` and `coordinates`, at any depth.   to: by old
-# ones
+# Positions in the hyperparameter table: in `hyper`, `factors` and `coordinates`, at any depth.   to: by old ones
 move_positions <- function(x, to) {
   moved <- function(at) replace(at, at > 0L, to[at])
   if (!is.list(x)) return(x)

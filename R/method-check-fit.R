@@ -1,9 +1,9 @@
 #' Accuracy of the Gaussian approximation, by importance sampling
 #'
 #' The certificate of a fit shows that its posterior q is the best Gaussian. `check_fit()` estimates how close this
-#' Gaussian is to the exact posterior, by importance sampling from q at the hyperparameters of the fit. It is about the
-#' Gaussian to which the bound belongs. Standard deviations and intervals of fits with weighted points do not come from
-#' it: the efficiency in `summary()` says how good those are.
+#' Gaussian is to the exact posterior, by importance sampling from q at the estimated hyperparameters. It is about the
+#' Gaussian to which the bound belongs. Standard deviations and intervals of fits with weighted points or a mixture over
+#' hyperparameters do not come from it: of points, the efficiency in `summary()` says how good those are.
 #'
 #' Draws z of the latent vector from q get the weights p(y, z) / q(z). If q is close to the posterior, the weights are
 #' nearly equal. A generalised Pareto distribution is fitted to the largest weights; its shape k shows how reliable the
@@ -29,16 +29,16 @@
 #' @param draws Number of draws, a whole number of at least 100; [set.seed()] applies.
 #' @return A list of class `check_fit` with a print method:
 #' \describe{
-#'   \item{`k`, `threshold`}{the Pareto shape (`-Inf` where the posterior is Gaussian) and the value below which
-#'     it is usable.}
+#'   \item{`k`, `threshold`}{the Pareto shape (`-Inf` where the posterior given the hyperparameters is Gaussian) and the
+#'     value below which it is usable.}
 #'   \item{`draws`, `ess`}{the number of draws, and the effective number of draws from the posterior.}
 #'   \item{`dimension`}{the length of the latent vector.}
 #'   \item{`log_evidence`, `se`}{the estimated log evidence in nats and its standard error.}
 #'   \item{`elbo`, `divergence`}{the bound with exact expectations, and `log_evidence - elbo`.}
 #'   \item{`latent`}{a data frame with a row per observation and linear predictor: `row`, `latent`; posterior mean and
-#'     standard deviation of eta in the fit (`mean`, `sd`), by importance sampling (`corrected_mean`, `corrected_sd`,
-#'     and `noise`, the standard error of `corrected_mean`) and with the likelihood of the row (`own_mean`, `own_sd`; NA
-#'     with several linear predictors).}
+#'     standard deviation of eta at the estimated hyperparameters (`mean`, `sd`), by importance sampling
+#'     (`corrected_mean`, `corrected_sd`, and `noise`, the standard error of `corrected_mean`) and with the likelihood of
+#'     the row (`own_mean`, `own_sd`; NA with several linear predictors).}
 #'   \item{`reading`}{an interpretation, sentence by sentence.}
 #' }
 #' @section Errors:
@@ -65,10 +65,9 @@ check_fit <- function(fit, draws = 1000) {
   draws <- check_whole(draws, "draws", 100)
   check_has_rows(fit, "its check needs them all; give a data frame to galvi()")
   check_one_set(fit, "check_fit()")
-  fit <- factorised_view(fit)
+  fit <- factorised_view(at_sites(fit))
   need_loo("check_fit()")
   check_no_inducing(fit)
-  fit <- at_mode(fit)
   exact <- evidence_kind(fit) == "exact"
   out <- as_galvi_error(if (exact) exact_check(fit, draws) else importance_check(fit, draws))
   if (!is.null(fit$design$intervals)) {
@@ -255,7 +254,7 @@ own_moments <- function(fit) {
 # What check_fit() found, in words.
 
 check_words <- function(x) {
-  if (x$k == -Inf) return("The posterior is Gaussian, so the fit is exact.")
+  if (x$k == -Inf) return("Given the hyperparameters, the posterior is Gaussian and the fit is exact.")
   c(k_words(x), mean_words(x), own_words(x))
 }
 

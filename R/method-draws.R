@@ -216,7 +216,7 @@ as.data.frame.galvi <- function(x, row.names = NULL, optional = FALSE, ndraws = 
 
 # Draws of all that has a posterior: draws x parameters.
 shown_draws <- function(x, ndraws, seed = NULL) {
-  if (!is.null(seed)) return(with_seed(check_whole(seed, "seed", 0), shown_draws(x, ndraws)))
+  if (!is.null(seed)) return(with_seed(seed, shown_draws(x, ndraws)))
   if (is_imputed(x)) return(drawn_from_parts(x, ndraws, function(i, count) shown_draws(x$fits[[i]], count)))
   drawn <- drawn_parameters(x, ndraws)
   # what was held has no posterior
@@ -272,7 +272,8 @@ coefficient_names <- function(fit) rownames(vcov.galvi(fit))
 #'
 #' @param object A fit of [galvi()].
 #' @param nsim Number of simulated data sets, a positive whole number; 1 by default.
-#' @param seed NULL, or a number for [set.seed()]; the state of the random number generator is then restored afterwards.
+#' @param seed NULL, or a whole number of at least 0 for [set.seed()]; the state of the random number generator is then
+#'   restored afterwards.
 #' @param newdata A data frame with the variables of the formula, instead of the observations. A binomial response has
 #'   as many trials as `newdata` says, see [predict()][predict.galvi]. Rows with missing values
 #'   give NA.

@@ -43,8 +43,8 @@
 #' @param alpha Probability beyond the limits of an interval, between 0 and 1, see Details.
 #' @param robust If TRUE, `Estimate` and `Est.Error` are the median and the median absolute deviation (times 1.4826),
 #'   otherwise, which is the default, mean and standard deviation.
-#' @param seed NULL, or a number for [set.seed()] where draws are needed; the state of the random number generator is
-#'   restored.
+#' @param seed NULL, or a whole number of at least 0 for [set.seed()] where draws are needed; the state of the random
+#'   number generator is restored.
 #' @param digits,... For `print()`: number of decimals; `...` must be empty.
 #' @param ask,main,xlab,ylab,xlim,ylim,col As in [plot()][plot.galvi].
 #' @return A list of class `galvi_hypothesis`: `hypothesis`, a data frame with columns `Hypothesis`, `Estimate`,
@@ -92,7 +92,7 @@ hypothesis.galvi <- function(x, hypothesis, class = "b", group = "", scope = c("
   scope <- first_choice(scope, c("standard", "ranef", "coef"), "scope")
   alpha <- check_level(alpha, "alpha")
   robust <- check_flag(robust, "robust")
-  if (!is.null(seed)) seed <- check_number(seed, "seed")
+  check_seed(seed)
   asked <- if (scope == "standard") {
     about_parameters(x, hypothesis, class, group, seed)
   } else {

@@ -147,13 +147,13 @@ kfold_table <- function(x, found, units, lost, divided, groups, joint) {
   together <- is.null(units) && !is.null(groups) && divided$type %in% c("group", "grouped")
   sums <- if (together) rowsum(pointwise, group_numbers(groups), reorder = TRUE) else pointwise
   out <- list(
-    estimates = loo_estimates(sums, if (nrow(sums) == x$nobs && is.null(units)) weights else rep(1, nrow(sums))),
+    estimates = loo_estimates(sums, if (together || !is.null(units)) rep(1, nrow(sums)) else weights),
     pointwise = pointwise
   )
   out$importance <- sampled
   structure(out, K = length(divided$parts), folds = divided$fold, fold_type = divided$type,
     group = attr(groups, "label"), joint = joint,
-    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known, x$model$counts),
+    yhash = response_hash(x),
     class = c("kfold", "loo"))
 }
 
@@ -194,7 +194,6 @@ check_joint <- function(joint, group) {
 fold_parts <- function(x, K, folds, groups, seed) {
   weights <- x$model$weights
   copies <- row_copies(weights)
-  if (!is.null(seed)) seed <- check_whole(seed, "seed", 0)
   divided <- with_seed(seed, fold_numbers(x, K, folds, groups, copies))
   fold <- divided$fold
   part <- function(rows, held) {

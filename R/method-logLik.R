@@ -217,7 +217,7 @@ check_comparable <- function(fits) {
     known <- fit$design$intervals
     if (!is.null(known)) return(c(times_hash(known$times), list(known$weights, known$events)))
     if (!is.null(fit$design$stages)) fit <- stages_view(fit)
-    list(unname(fit$model$y), unname(fit$model$size), unname(fit$model$weights), fit$model$censoring, fit$model$known,
+    list(unname(fit$model$y), unname(typed_sizes(fit)), unname(fit$model$weights), fit$model$censoring, fit$model$known,
       response_levels(fit))
   })
   of_counts <- vapply(fits, function(fit) !is.null(fit$design$intervals), NA)

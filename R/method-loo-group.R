@@ -56,7 +56,7 @@ loo_of_groups <- function(x, groups, joint) {
       hyper = counted_hyper(or_else(sides, averaged_sides(x))), family = family_label(x), formula = x$formula,
       group = list(name = attr(groups, "label"), rows = unclass(unname(groups)), joint = joint)
     ),
-    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known, x$model$counts),
+    yhash = response_hash(x),
     class = c("galvi_loo", "loo")
   )
 }

@@ -53,7 +53,7 @@ loo_of_residuals <- function(x, groups, joint) {
       family = family_label(x), formula = x$formula,
       group = if (!rows) list(name = attr(groups, "label"), rows = unclass(unname(groups)), joint = joint)
     ),
-    yhash = list(x$model$y, x$model$size, NULL, NULL), class = c("galvi_loo", "loo")
+    yhash = response_hash(x), class = c("galvi_loo", "loo")
   )
 }
 

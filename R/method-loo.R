@@ -146,8 +146,7 @@ loo.galvi <- function(x, group = NULL, joint = FALSE, ...) {
       estimates = loo_estimates(pointwise, weights), pointwise = pointwise, cavity = cavity[c("mean", "variance")],
       leverage = cavity$leverage, hyper = counted_hyper(sides), family = family_label(x), formula = x$formula
     ),
-    # loo_compare() warns if responses differ
-    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known, x$model$counts),
+    yhash = response_hash(x),
     class = c("galvi_loo", "loo")
   )
 }
@@ -433,7 +432,7 @@ waic.galvi <- function(x, ...) {
       estimates = loo_estimates(pointwise, weights), pointwise = pointwise, hyper = counted_hyper(sides),
       family = family_label(x), formula = x$formula
     ),
-    yhash = list(x$model$y, x$model$size, x$model$censoring, x$model$known), class = c("galvi_waic", "waic", "loo")
+    yhash = response_hash(x), class = c("galvi_waic", "waic", "loo")
   )
 }
 

@@ -283,7 +283,6 @@ loo_R2.galvi <- function(object, ndraws = 1000, seed = NULL, ...) {
   warn_improper(cavity$improper)
   residual <- target$y - response_mean(object, cavity)
   ndraws <- check_whole(ndraws, "ndraws")
-  if (!is.null(seed)) seed <- check_whole(seed, "seed", 0)
   shares <- with_seed(seed, matrix(stats::rgamma(ndraws * target$n, rep(target$weights, each = ndraws)), ndraws))
   shares <- shares * rep(divisors_of(object, target), each = ndraws)
   shares <- shares / rowSums(shares)

@@ -279,9 +279,6 @@ tail_beyond_entry <- function(fit, marginals, from_above, y, entry) {
 #' @name hatvalues.galvi
 NULL
 
-# Sites are those of q at the estimated hyperparameters: so are variances beside them.
-with_sites <- function(model) at_mode(at_estimates(model))
-
 #' @rdname hatvalues.galvi
 #' @importFrom stats hatvalues
 #' @export
@@ -289,7 +286,7 @@ hatvalues.galvi <- function(model, ...) {
   check_one_set(model, "hatvalues()")
   refuse_dots(list(...), hatvalues.galvi, "hatvalues()")
   check_sites(model, "hatvalues()")
-  model <- with_sites(model)
+  model <- at_sites(model)
   if (!is.null(pure_noise(model))) return(per_row(model, residual_leverage(model)))
   per_row(model, model$posterior$lambda[, 1L] * determined_variance(model)[, 1L])
 }
@@ -302,7 +299,7 @@ cooks.distance.galvi <- function(model, ...) {
   refuse_dots(list(...), cooks.distance.galvi, "cooks.distance()")
   check_sites(model, "cooks.distance()")
   check_own_noise(model, "cooks.distance()")
-  model <- with_sites(model)
+  model <- at_sites(model)
   v <- determined_variance(model)[, 1L]
   leverage <- model$posterior$lambda[, 1L] * v
   per_row(model, model$posterior$alpha[, 1L]^2 * v / (1 - leverage)^2 / sum(leverage))
@@ -316,7 +313,7 @@ rstandard.galvi <- function(model, ...) {
   refuse_dots(list(...), rstandard.galvi, "rstandard()")
   check_sites(model, "rstandard()")
   check_own_noise(model, "rstandard()")
-  model <- with_sites(model)
+  model <- at_sites(model)
   if (!isTRUE(facts_of(model)$conjugate)) {
     stop_galvi("argument", sprintf(
       "rstandard() is for the gaussian family, not %s: use residuals(fit, \"quantile\").", family_label(model)

@@ -226,6 +226,18 @@ check_of_response <- function(formula, fit) {
   ))
 }
 
+#' Stops at an argument of update() without a name, which would be lost
+#' @noRd
+check_all_named <- function(extras) {
+  unnamed <- extras[!nzchar(or_else(names(extras), character(length(extras))))]
+  if (!length(unnamed)) return(invisible())
+  given <- unnamed[[1L]]
+  stop_galvi("argument", sprintf(
+    "update() needs the names of arguments of galvi(), and %s has none: write `data = %1$s` if it is the data.",
+    if (is.language(given)) deparse_one(given) else "d"
+  ))
+}
+
 #' @rdname galvi-accessors
 #' @export
 update.galvi <- function(object, formula., ..., evaluate = TRUE) {
@@ -249,6 +261,7 @@ update.galvi <- function(object, formula., ..., evaluate = TRUE) {
     changed <- stats::update(without_dot(object), formula.)
   }
   extras <- match.call(expand.dots = FALSE)$...
+  check_all_named(extras)
   if ("newdata" %in% names(extras)) {
     stop_galvi("argument", sprintf(
       "update() has the arguments of galvi(), in which `newdata` is `data`: write update(fit, data = %s).",

@@ -198,11 +198,13 @@ prediction_size <- function(fit, n, covariance = FALSE) {
 states_size <- function(model) {
   m <- sum(model$hyper$learned & !in_array(model$hyper))
   # 101 states are drawn by the marginal likelihood where that is known
+  # a grid for few hyperparameters (src/fit/integrate.h)
   points <- if (m <= 3L) c(12, 33, 65)[max(m, 1L)] else max(nrow(composite_design(m)), 101)
   n <- length(model$y)
   columns <- sum(vapply(term_rows(model), function(rows) max(0, ncol(rows$W)), 0))
   bytes <- 8 * points * ncol(model$offset) * (8 * n + 2 * columns^2)
-  new_size(bytes, n, "hyper = \"integrate\", which keeps a posterior at each point", "Use hyper = \"optimise\".")
+  new_size(bytes, n, "hyper = \"integrate\", which keeps a posterior at each point",
+    "Use hyper = \"optimise\" with control = galvi_control(uncertainty = \"factorised\").")
 }
 
 #' Offset, mean, variance and sites of k linear predictors, before anything of this size is made

@@ -1,5 +1,5 @@
-# Sources of rows that are not in memory; those of databases and files are in R/rows-readers.R and
-# R/rows-readers.R. R/rows-scan.R reads them for the first time, R/rows-passes.R again and again.
+# Sources of rows that are not in memory; those of databases and files are in R/rows-readers.R. R/rows-scan.R reads them
+# for the first time, R/rows-passes.R again and again.
 
 #' Data that are not in memory: databases, files, functions
 #'

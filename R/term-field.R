@@ -102,7 +102,7 @@ node_matrix <- function(spec, found, group) {
   at <- as.matrix(found$at)
   nodes <- lapply(seq_len(layers) - 1L, function(layer) {
     copied <- copied_node(at + layer * count, group, layers * count, sum(found$more), copies_of(spec))
-    matrix(as.integer(ifelse(at > 0L, copied, 0L)), nrow(at))
+    matrix(as.integer(ifelse(at > 0L, copied, 0L)), nrow(at), ncol(at))
   })
   do.call(cbind, nodes)
 }

@@ -178,7 +178,7 @@ nearest_states <- function(z, posterior) {
 #' @param seed For these draws alone; NULL for none.
 #' @noRd
 over_draws <- function(fit, target, ndraws, f, names = NULL, seed = NULL) {
-  if (!is.null(seed)) return(with_seed(check_whole(seed, "seed", 0), over_draws(fit, target, ndraws, f, names)))
+  if (!is.null(seed)) return(with_seed(seed, over_draws(fit, target, ndraws, f, names)))
   ndraws <- check_whole(ndraws, "ndraws")
   if (!is.null(target$sets)) {
     return(drawn_from_parts(fit, ndraws, function(i, count) over_draws(fit$fits[[i]], target$sets[[i]], count, f, names)))

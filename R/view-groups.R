@@ -53,7 +53,7 @@ averaged_variances <- function(averaged, hyper, n) {
 #' The same for each latent value at one value of the hyperparameters: n x K
 #' @noRd
 averaged_variance <- function(averaged, hyper, n) {
-  matrix(unlist(averaged_variances(averaged, matrix(hyper, 1L), n)), n)
+  matrix(unlist(averaged_variances(averaged, matrix(hyper, 1L), n)), n, length(averaged))
 }
 
 #' A target's parts for each latent value, which may share their design
@@ -134,8 +134,8 @@ population_sd <- function(fit, target, f) {
       x <- f(at_hyper(fit, state$hyper), state[c("mean", "variance")], state$rows)
       cbind(x, x^2)
     })
-    moments <- matrix(moments, n)
-    return(sqrt(pmax(0, moments[, 2L] - moments[, 1L]^2)))
+    moments <- matrix(moments, n, 2L)
+    return(sqrt(variance_by_square(moments[, 2L], moments[, 1L])))
   }
   parts <- latent_parts(fit, target)
   base <- latent_marginals(fit, without_average(target))
@@ -146,7 +146,7 @@ population_sd <- function(fit, target, f) {
     view <- at_hyper(fit, state$hyper)
     eta <- as.vector(state$mean[, 1L] + outer(sqrt(state$variance[, 1L]), normal_nodes))
     variance <- averaged_variance(parts, state$hyper, n)[rows, , drop = FALSE]
-    x <- matrix(f(view, list(mean = cbind(eta), variance = variance), rows), n)
+    x <- matrix(f(view, list(mean = cbind(eta), variance = variance), rows), n, length(normal_nodes))
     mean <- drop(x %*% share)
     list(mean = mean, variance = drop((x - mean)^2 %*% share))
   })

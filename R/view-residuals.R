@@ -35,6 +35,10 @@ typed_sizes <- function(fit) {
   replace(fit$model$size, own, or_else(fit$data[[wide_names[["weights"]]]][own], 1))
 }
 
+#' What loo::loo_compare() takes for the response, and warns where fits differ in it: as users gave it
+#' @noRd
+response_hash <- function(fit) c(list(fit$model$y, typed_sizes(fit)), unname(fit$model[c("censoring", "known", "counts")]))
+
 #' The fit in the long form with a part for each column, as each has its own noise
 #' @param signal Are residuals noise? FALSE leaves them in eta.
 #' @noRd

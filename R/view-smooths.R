@@ -55,8 +55,7 @@ smooth_size <- function(spec, view) {
 #' @noRd
 smooth_edf <- function(view, spec) {
   if (n_latents(view) > 1L || is_imputed(view)) return(NA_real_)
-  view <- without_points(view)
-  if (!is.null(view$states)) view <- at_state(view, view$states[[1L]])
+  view <- at_sites(view)
   hyper <- view$posterior$hyper
   term <- term_of_spec(view, spec)
   if (!is.null(spec$sparse)) return(sparse_edf(view, spec, hyper))

@@ -1,12 +1,16 @@
 # A fit is a mixture of states: posteriors of the latent vector, each at its own hyperparameters, with weights.
 # With one state, as most fits have it, `fit$states` is NULL and `fit$posterior` is that state. Of several
-# (src/fit/integrate.h) `fit$posterior` is that of the mode, but for the moments `mean`, `variance` and `coefficients`,
-# which are the mixture's. Every question to a fit passes through the functions here: methods do not ask how many
-# states there are.
+# (src/fit/integrate.h) `fit$posterior` is that at the estimates, but for the moments `mean`, `variance` and `coefficients`,
+# which are the mixture's. The first state is the mode with weak priors of what has none, which differs from the estimates.
+# Every question to a fit passes through the functions here: methods do not ask how many states there are.
 
 #' The fit at its most probable hyperparameters, for what belongs to one value of them
 #' @noRd
 at_mode <- function(fit) at_state(fit, fit_states(fit)[[1L]])
+
+#' The fit as its sites know it: q at the estimated hyperparameters
+#' @noRd
+at_sites <- function(fit) at_mode(at_estimates(fit))
 
 # ---- marginals of eta ----
 

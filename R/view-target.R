@@ -288,7 +288,7 @@ check_one_latent <- function(fit, what) {
   if (!is_several(fit)) return(invisible())
   stop_galvi("argument", sprintf(paste(
     "%s is for one linear predictor; this fit has %d per observation. Use predict(type = \"link\", se.fit =",
-    "TRUE): their posteriors are Gaussian."
+    "TRUE)."
   ), what, k))
 }
 

@@ -1,4 +1,5 @@
-// hyper = "integrate": the posterior of the hyperparameters by weighted points, a state of the fit at each.
+// The posterior of the hyperparameters by weighted states of the fit, where users ask for it (hyper = "integrate") or
+// find_uncertainty() (fit/fit.cpp) chooses it.
 //
 // With q(z, theta) = q(theta) q(z | theta) the bound is best at q(theta) proportional to exp(ELBO(theta))
 // p(theta), and log int exp(ELBO) p dtheta is still a bound on the log evidence. The axes are those of the

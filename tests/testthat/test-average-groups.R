@@ -119,3 +119,18 @@ test_that("what has no population mean with an interval is refused", {
   refused(interval = "credible")
   refused(se.fit = TRUE)
 })
+
+test_that("no rows have no means, and means that overflow an infinite standard deviation", {
+  d <- transform(grouped_data(), z = x + rnorm(180))
+  points <- suppressMessages(galvi(n ~ x + (1 | g), d[d$g %in% 1:4, ], poisson()))
+  states <- galvi(z ~ x + (1 | g), d)
+  expect_false(is.null(points$points) || is.null(states$states))
+  for (fit in list(points, states)) {
+    of <- function(...) predict(fit, d[0, ], re_formula = "integrate", ...)
+    expect_identical(lengths(of(se.fit = TRUE), use.names = FALSE), c(0L, 0L))
+    expect_identical(dim(of(interval = "credible")), c(0L, 3L))
+    expect_identical(nrow(of(aggregate = ~g)), 0L)
+  }
+  expect_warning(p <- predict(points, data.frame(x = 1e4), re_formula = "integrate", se.fit = TRUE), "too large")
+  expect_identical(unname(unlist(p)), c(Inf, Inf))
+})

@@ -116,6 +116,9 @@ test_that("`seed` reproduces draws and leaves the state alone, and `draws` is an
     expect_false(identical(draw(fit, ndraws = 4, seed = 8), first))
     expect_error(draw(fit, seed = "a"), "`seed` must be a whole number", class = "galvi_error_argument")
   }
+  for (draw in list(simulate, bayes_R2.galvi, as.matrix, function(fit, seed) hypothesis(fit, "x > 0", seed = seed))) {
+    expect_error(draw(fit, seed = 1.5), "`seed` must be a whole number", class = "galvi_error_argument")
+  }
 })
 
 test_that("set.seed() reproduces draws, and rows with missing values keep their places", {

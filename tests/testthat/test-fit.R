@@ -4,6 +4,7 @@ test_that("a fit has the fields that users are promised", {
   expect_true(all(c("call", "formula", "family", "method", "expectation", "prior", "hyper", "elbo", "trace",
     "convergence", "nobs", "backend", "posterior") %in% names(fit)))
   expect_named(fit$hyper, c("name", "term", "parameter", "estimate", "lwr", "upr", "lower", "upper", "status"))
+  expect_false(anyNA(names(fit$posterior)))
   expect_true(all(c("iteration", "seconds", "flops", "elbo") %in% names(fit$trace)))
   expect_true(all(c("converged", "message", "gradient_norm", "gap") %in% names(fit$convergence)))
   expect_true(all(fit$hyper$status %in% c("learned", "fixed", "at bound")))
@@ -90,4 +91,18 @@ test_that("a fit of a version with another format says what to do, whatever it i
   refused(replace(fit, "format", 0L), "earlier version.*update\\(fit\\)")
   refused(replace(fit, "format", fit$format + 1L), "later version")
   expect_identical(predict(update(replace(fit, "format", 0L))), predict(fit))
+})
+
+test_that("limits of hyperparameters are those of hyper_at_level(), wherever the uncertainty comes from", {
+  set.seed(1)
+  d <- data.frame(x = runif(60), z = rnorm(60), y = rpois(60, 2))
+  fits <- suppressMessages(list(
+    points = galvi(y ~ x, d, negbinomial()), states = galvi(z ~ s(x), d),
+    factorised = galvi(z ~ s(x), d, control = galvi_control(uncertainty = "factorised"))
+  ))
+  for (name in names(fits)) {
+    expect_identical(fits[[name]]$convergence$uncertainty$method, name)
+    expect_identical(fits[[name]]$hyper, hyper_at_level(fits[[name]], 0.95))
+    expect_false(all(is.na(fits[[name]]$hyper$lwr)))
+  }
 })

@@ -139,7 +139,6 @@ test_that("Rubin's rules of the parts are those of lm()", {
   expect_identical(df.residual(fit$fits[[1L]]), 22L)
   expect_equal(mice::pool(mice::as.mira(fit$fits))$pooled$t, own$t)
   # the fit of a part can be updated
-  complete <- mice::complete
   expect_close(coef(eval(fit$fits[[2L]]$call)), coef(fit$fits[[2L]]), 1e-8)
   skip_if_not_installed("mitools")
   list_of <- mitools::imputationList(lapply(1:3, function(i) mice::complete(imputed, i)))

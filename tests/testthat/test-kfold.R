@@ -270,6 +270,14 @@ test_that("a seed gives the same random folds, and leaves the random numbers as 
   expect_error(folds(seed = "one"), "`seed`", class = "galvi_error_argument")
 })
 
+test_that("standard errors over groups of one row do not depend on the order of the rows", {
+  skip_if_not_installed("loo")
+  set.seed(1)
+  d <- data.frame(y = rpois(30, 2), w = sample(1:3, 30, TRUE), id = sprintf("k%02d", sample(30)))
+  of <- function(d) kfold(galvi(y ~ 1, d, poisson(), weights = frequency(w)), group = "id", hyper = "fixed")$estimates
+  expect_equal(of(d[order(d$id), ]), of(d), tolerance = 1e-6)
+})
+
 test_that("copies of a row are divided among folds, as if each were a row", {
   skip_if_not_installed("loo")
   d <- as.data.frame(Titanic)

@@ -358,3 +358,14 @@ test_that("effects of several responses, their tests and R squared leave the res
   skip_if_not_installed("effects")
   expect_no_error(effects::Effect(c("a", ".item"), fit))
 })
+
+test_that("fits of the same responses with and without residual correlations are compared", {
+  skip_if_not_installed("loo")
+  Y <- with(mtcars, cbind(mpg = mpg / 6, qsec = qsec / 2))
+  fits <- suppressMessages(list(
+    a = galvi(responses(Y) ~ wt + rescor(), mtcars), b = galvi(responses(Y) ~ wt + factors(1), mtcars)
+  ))
+  expect_no_warning(loo::loo_compare(lapply(fits, loo)))
+  expect_identical(nrow(anova(fits$a, fits$b)), 2L)
+  expect_length(loo_model_weights(fits), 2L)
+})

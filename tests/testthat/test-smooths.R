@@ -47,6 +47,14 @@ test_that("functional terms add up a function over the columns of a matrix", {
   expect_length(conditional_effects(fit), 0L)
 })
 
+test_that("effective degrees of freedom are those at the estimates, however uncertain these are", {
+  d <- simulated()
+  fit <- galvi(y ~ s(x), d)
+  known <- galvi(y ~ s(x), d, control = galvi_control(uncertainty = "factorised"))
+  expect_gt(length(fit$states), 1L)
+  expect_equal(summary(fit)$smooths$edf, summary(known)$smooths$edf, tolerance = 1e-6)
+})
+
 test_that("sparse forms are those of gam(): regions, levels, random effects", {
   data(columb, columb.polys, package = "mgcv", envir = environment())
   xt <- list(polys = columb.polys)

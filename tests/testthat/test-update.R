@@ -210,3 +210,9 @@ test_that("a prior that is NULL in the caller is none", {
   expect_identical(coef(wrapped()), coef(galvi(dist ~ speed, cars)))
   expect_identical(coef(wrapped(normal(0, 1))), coef(galvi(dist ~ speed, cars, prior = normal(0, 1))))
 })
+
+test_that("an argument without a name is refused, not lost", {
+  fit <- galvi(dist ~ speed, cars, hyper = "fixed")
+  expect_error(update(fit, . ~ 1, cars[1:10, ]), "write `data = cars\\[1:10, \\]`", class = "galvi_error_argument")
+  expect_error(update(fit, . ~ 1, cars, hyper = "fixed"), "cars has none", class = "galvi_error_argument")
+})
