@@ -12,10 +12,10 @@
 #' hyperparameters as known and linear predictors as independent instead, as do models with factors, and without groups those
 #' with [cox()], with [gp()] or [spde()] of more than 200 rows, and with processes, fields or the smooths of classes in several
 #' predictors that depend on each other; and always rows from a source or a cluster. So do, where neither weighted points
-#' nor linear response serve, models of more than 20,000 rows (500 with a full [gp()] and groups) or more than 8
-#' hyperparameters (12 up to 1,000 rows). With processes, fields, tensor products or more than 300 coefficients
-#' hyperparameters are averaged over only where this changes standard deviations by more than a few per cent. `summary()`
-#' tells.
+#' nor linear response serve, models of more than 20,000 rows (100,000 with more than 300 coefficients, 500 with a full
+#' [gp()] and groups) or more than 8 hyperparameters (12 up to 1,000 rows). With processes, fields, tensor products or more
+#' than 300 coefficients hyperparameters are averaged over only where this changes standard deviations by more than a few
+#' per cent. `summary()` tells.
 #'
 #' `ranef()` returns the posterior mean and sd of the effects of [iid()], [random-slopes], [gmrf()], [rw1()], [rw2()],
 #' [ar1()] and other terms that consist of coefficients. Their sd includes the uncertainty of the fixed effects.
