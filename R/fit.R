@@ -187,7 +187,7 @@ new_fit <- function(call, model, core, result) {
     response = result$uncertainty$response)
   if (!is.null(points)) fit <- with_points(fit, points)
   fit <- with_thresholds_at_zero(fit)
-  if (has_points(fit) || shifts_thresholds(fit)) fit$hyper <- hyper_at_level(fit, 0.95)
+  if (has_points(fit) || states_are_draws(fit) || shifts_thresholds(fit)) fit$hyper <- hyper_at_level(fit, 0.95)
   fit <- without_refused_states(fit, result$uncertainty)
   validate_fit(fit)
   notes <- if (is.null(result$prior_only)) c(find_notes(fit), uncertainty_notes(fit, result$uncertainty)) else {
