@@ -53,7 +53,7 @@ bar_call <- function(effects, group) {
   call("(", call("|", effects, group))
 }
 
-# ~ z -> list(y ~ x, zi ~ z)
+# ~ z -> list(y ~ x, zi ~ z); NULL where the family of the call has no such parameter
 with_parameter_formula <- function(call, value, name, family) {
   known <- family_in_call(call)
   if (is.null(name)) name <- c(if (!is.null(known)) setdiff(known$dpars, c("mu", always_predicted(known))), "sigma")[1L]
@@ -67,11 +67,34 @@ with_parameter_formula <- function(call, value, name, family) {
     call <- with_formula(call, as.call(c(quote(list), formulas, call("~", as.name(name), right))))
   }
   if (!is.null(family) && !(is.list(known) && name %in% known$dpars)) {
-    base <- if (!is.null(known) && has_zeros_form(head_name(family), known$family)) call[["family"]]
-    call$family <- if (is.null(base)) family else as.call(list(family[[1L]], base))
+    # one that cannot be read here may have it
+    if (!is.null(known) && !has_zeros_form(head_name(family), known$family)) return(NULL)
+    call$family <- as.call(list(family[[1L]], call[["family"]]))
   }
   call
 }
+
+# ziformula = ~ . of glmmTMB has the formula of the mean, without offsets. A hurdle has `hu` in the place of `zi`.
+with_zero_formula <- function(call, value) {
+  first <- first_formula(call)
+  if ("." %in% all.vars(value)) {
+    if (is.null(first)) return(NULL)
+    kept <- Filter(function(piece) any_head(piece$expr) != "offset", summands(first[[3L]]))
+    mean <- if (length(kept)) sum_of(kept) else 1
+    value <- do.call(substitute, list(value, list(. = mean)))
+  }
+  known <- family_in_call(call)
+  with_parameter_formula(call, value, if ("hu" %in% known$dpars) "hu" else "zi", quote(zero_inflated()))
+}
+
+say_zero_formula <- function(call, value) c(
+  if (!identical(value, quote(~0))) "Each parameter has a formula of its own, in a list.",
+  if ("." %in% all.vars(value)) "The `.` of glmmTMB stands for the formula of the mean, without offsets.",
+  if (is.null(with_zero_formula(call, value))) sprintf(
+    "%s has no form with more zeros here: zero_inflated() and hurdle() say of which families there is one.",
+    if (is.null(call[["family"]])) "gaussian" else deparse_one(call[["family"]])
+  ) else if ("hu" %in% family_in_call(call)$dpars) "Without zeros of its own a response has these by hurdle(), whose `hu` is their probability."
+)
 
 # The smooths of the first formula, each changed by change(smooth, i).
 with_smooths <- function(call, change) change_formula(call, function(f) {
@@ -204,11 +227,40 @@ with_classes <- function(call, new, data) {
 with_known_family <- function(call) {
   family <- call[["family"]]
   if (is.null(family) || !is.null(family_in_call(call))) return(call)
-  name <- if (is.symbol(family)) as.character(family) else any_head(family)
-  known <- if (length(name) && nzchar(name)) translation(name)
+  name <- written_family(family)
+  known <- if (nzchar(name)) translation(name)
   if (is.null(known)) return(call)
   arguments <- c(if (is.call(family)) as.list(family)[-1L], if (known$family == "Gamma" && is.symbol(family)) "log")
   replace_in(call, "family", as.call(c(as.name(known$family), arguments)))
+}
+
+# poisson, "poisson", poisson() and stats::poisson -> "poisson"
+written_family <- function(expr) {
+  if (is.character(expr)) return(expr[1L])
+  if (is.symbol(expr)) return(as.character(expr))
+  any_head(if (head_name(expr) %in% c("::", ":::")) as.call(list(expr)) else expr)
+}
+
+# truncated_nbinom2 and ziGamma of glmmTMB, which are hurdle models beside `ziformula`, as are other families of positive
+# numbers: hurdle(negbinomial)
+with_hurdle <- function(call) {
+  family <- call[["family"]]
+  name <- written_family(family)
+  base <- sub("^truncated_|^zi(?=Gamma$)", "", name, perl = TRUE)
+  if (base != name) {
+    known <- translation(base)
+    own <- as.name(if (is.null(known)) base else known$family)
+    given <- if (any_head(family) == name) as.list(family)[-1L]
+    # the only link of counts needs no name
+    if (base != "Gamma" && identical(unname(given), list("log"))) given <- NULL
+    family <- if (length(given)) as.call(c(own, given)) else own
+  } else {
+    known <- family_in_call(call)
+    if (is.null(known) || !has_zeros_form("hurdle", known$family) ||
+      has_zeros_form("zero_inflated", known$family)) return(call)
+  }
+  new <- replace_in(call, "family", as.call(list(quote(hurdle), family)))
+  if (is.null(family_in_call(new))) call else new
 }
 
 # `control` without the settings of samplers that brms and rstanarm take there, and without another function's, as those
@@ -623,6 +675,8 @@ check_foreign_arguments <- function(extra, call, data = NULL) {
   new <- call
   for (name in found) new[[name]] <- NULL
   new <- with_known_family(new)
+  zeros <- extra[intersect(c("ziformula", "zi"), found)]
+  if (length(zeros) && !identical(zeros[[1L]], quote(~0)) && !is.null(new[["family"]])) new <- with_hurdle(new)
   weights <- if (any_head(call[["weights"]]) %in% variance_functions) call[["weights"]]
   if (!is.null(weights)) new$weights <- NULL
   completed <- with_groups_of_lme(extra, new, data)
@@ -823,6 +877,7 @@ foreign_arguments <- local({
       }
     )
   }
+  zeros <- list(to = with_zero_formula, say = say_zero_formula)
   # glmmTMB's ~0 is a gaussian response without noise
   dispersion <- list(
     to = function(call, value) {
@@ -921,9 +976,9 @@ foreign_arguments <- local({
       robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),
       ties = drop("Times are taken as continuous."),
       init.theta = drop("The size of negbinomial() is learned; negbinomial(size = fixed(2)) fixes it."),
-      ziformula = predicted("zi", quote(zero_inflated())), dispformula = dispersion,
+      ziformula = zeros, dispformula = dispersion,
       sigma.formula = predicted("sigma"), sigma.fo = predicted("sigma"), nu.formula = predicted("nu"),
-      nu.fo = predicted("nu"), phi.formula = predicted("phi"), zi = predicted("zi", quote(zero_inflated())),
+      nu.fo = predicted("nu"), phi.formula = predicted("phi"), zi = zeros,
       hu = predicted("hu", quote(hurdle())),
       sigma = predicted("sigma"), scale = scale, shape = predicted("shape"), phi = predicted("phi"),
       nominal = list(to = with_nominal, say = paste(

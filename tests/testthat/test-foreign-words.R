@@ -266,6 +266,33 @@ test_that("arguments of other packages are shown as they are written here, and r
   expect_identical(advised_call(said), quote(galvi(y ~ s(x), data = d, control = galvi_control(threads = 2))))
 })
 
+test_that("ziformula of glmmTMB beside truncated families is a hurdle, and its dot the formula of the mean", {
+  d <- data.frame(count = 0:9, x = 1:10, g = gl(2, 5))
+  advice <- function(call) {
+    said <- message_of_error(eval(call))
+    if (grepl("Write", said)) advised_call(said)
+  }
+  means <- function(theirs, ours) expect_identical(advice(substitute(theirs)), substitute(ours))
+  means(galvi(count ~ x, d, family = truncated_nbinom2(link = "log"), ziformula = ~ g),
+    galvi(list(count ~ x, hu ~ g), data = d, family = hurdle(negbinomial)))
+  means(galvi(count ~ x, d, family = "truncated_poisson", zi = ~ 1, chains = 2),
+    galvi(list(count ~ x, hu ~ 1), data = d, family = hurdle(poisson)))
+  means(galvi(count ~ x, d, family = glmmTMB::truncated_nbinom1, dispformula = ~ g, ziformula = ~ x),
+    galvi(list(count ~ x, phi ~ g, hu ~ x), data = d, family = hurdle(nbinom1)))
+  means(galvi(count ~ x, d, family = ziGamma(link = "log"), ziformula = ~ x),
+    galvi(list(count ~ x, hu ~ x), data = d, family = hurdle(Gamma(link = "log"))))
+  means(galvi(count ~ x + offset(log(x)) + (1 | g), d, family = poisson, ziformula = ~ .),
+    galvi(list(count ~ x + offset(log(x)) + (1 | g), zi ~ x + (1 | g)), data = d, family = zero_inflated(poisson)))
+  means(galvi(count ~ x, d, family = poisson, ziformula = ~ . + g),
+    galvi(list(count ~ x, zi ~ x + g), data = d, family = zero_inflated(poisson)))
+  # not another family in silence
+  for (family in list(quote(beta_family()), quote(tweedie()), quote(gaussian()))) {
+    call <- substitute(galvi(count ~ x, d, family = family, ziformula = ~ x), list(family = family))
+    expect_null(advice(call))
+    expect_match(message_of_error(eval(call)), "no form with more zeros")
+  }
+})
+
 test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are advised as what they mean", {
   d <- stranger()
   advice <- function(call) {
