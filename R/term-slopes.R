@@ -172,7 +172,7 @@ design_term.slopes_term <- function(spec, frame, context) {
   spec$own_columns <- colnames(built$W)
   check_finite_columns(built$W)
   spec <- learn_row_groups(spec, frame)
-  if (!is_series(spec)) check_groups_differ(spec, spec$group)
+  if (!is_time_series(spec)) check_groups_differ(spec, spec$group)
   # levels that were not observed are steps of an ordered structure, whose common variance they have
   if (!has_steps(spec)) check_independent_slopes(built$W, spec)
   spec <- learn_split(spec, frame)

@@ -97,7 +97,7 @@ has_steps <- function(spec) {
 }
 
 # Are they a process in time, of which one group is enough to learn from?
-is_series <- function(spec) {
+is_time_series <- function(spec) {
   has_steps(spec) && length(spec$own_columns) > 2L && length(effect_structures[[spec$structure]]$cor(spec$own_columns)) == 1L
 }
 
