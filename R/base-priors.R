@@ -157,6 +157,16 @@ cut_at_zero <- function(x) {
   new_value("truncated_student_t", df = df, location = x$location, scale = x$scale)
 }
 
+#' The prior of `factor` times a number that has this one
+#' @noRd
+scaled_prior <- function(x, factor) {
+  grows <- intersect(c("mean", "sd", "location", "scale", "upper", "lower", "value"), names(x))
+  x[grows] <- lapply(x[grows], `*`, factor)
+  if (!is.null(x$rate)) x$rate <- x$rate / factor
+  if (!is.null(x$meanlog)) x$meanlog <- x$meanlog + log(factor)
+  x
+}
+
 # ---- text ----
 
 # The distributions that text may name, by the names of Stan and by ours: the prior from its numbers.

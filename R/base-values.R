@@ -41,8 +41,9 @@
 #' there, `t(mean, sd, df)` and `gamma(mean, shape)`. Every row must match something in the model. brms' class
 #' `Intercept` and rstanarm's `prior_intercept` are `at_means` here. Lists of rstanarm are read too (`normal()`,
 #' `student_t()`, `cauchy()`, `laplace()`, `hs()`, `exponential()`, `lkj()`), but not with `autoscale = TRUE`: galvi takes priors
-#' as typed, in units of the data, and so are lengthscales, whose inputs brms scales. [default_prior()] and
-#' [prior_summary()] make such tables.
+#' as typed, in units of the data. So are lengthscales, but in tables of brms, where their unit is the largest distance
+#' between rows (unless the term is `gp(x, scale = FALSE)`), those of class `lscale` are converted. [default_prior()] and
+#' [prior_summary()] make such tables, in units of the data.
 #'
 #' @section Heavy tails:
 #' With `student_t()`, `cauchy()`, `double_exponential()` or `horseshoe()` priors of coefficients the posterior is

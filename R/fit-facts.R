@@ -136,6 +136,13 @@ fit_states <- function(fit) {
 
 state_weights <- function(fit) vapply(fit_states(fit), `[[`, 0, "weight")
 
+#' All hyperparameters at the states, as the table has them: S x H
+#' @noRd
+hyper_of_states <- function(fit) do.call(rbind, lapply(fit_states(fit), function(state) state$posterior$hyper))
+
+# Are the states all that is known of the hyperparameters? Those of a fit without data are draws from their priors.
+states_are_draws <- function(fit) is.null(fit$hyper_posterior) && length(fit_states(fit)) > 1L
+
 #' The fit as it is at one state
 #' @noRd
 at_state <- function(fit, state) {
@@ -333,7 +340,7 @@ threshold_shifts <- function(fit) {
 state_thresholds <- function(fit) {
   at <- fit$model$likelihood$hyper$thresholds
   weight <- state_weights(fit)
-  centred <- do.call(rbind, lapply(fit_states(fit), function(state) state$posterior$hyper[at]))
+  centred <- hyper_of_states(fit)[, at, drop = FALSE]
   shift <- if (shifts_thresholds(fit)) threshold_shifts(fit) else list(mean = 0, variance = 0)
   moments <- function(x, variance) {
     own <- weighted_moments(x, weight)

@@ -161,8 +161,9 @@
 #' @param verbose If TRUE, show progress. The default is TRUE in interactive sessions; `options(galvi.progress = )` sets
 #'   it for all calls.
 #' @param sample_prior `"only"` leaves the data out: the fit has the prior in place of the posterior, with
-#'   hyperparameters drawn from their priors, those without one at their starting values. For
-#'   [posterior_predict()][draws], `bayesplot::pp_check()` and [simulate()][stats::simulate()] of what the priors say.
+#'   hyperparameters drawn from their priors (200 states, whose medians are the estimates), those without one at their
+#'   starting values. For [posterior_predict()][draws], `bayesplot::pp_check()` and [simulate()][stats::simulate()] of
+#'   what the priors say.
 #' @param ... Arguments of the methods. Unknown arguments are an error.
 #' @return A fit of class `galvi`, see [galvi-fit]. It has methods for [summary()][summary.galvi],
 #'   [coef()][coef.galvi], [predict()][predict.galvi], [plot()][plot.galvi], [logLik()][logLik.galvi],

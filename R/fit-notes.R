@@ -393,7 +393,8 @@ group_notes <- function(spec, fit) {
   }
   limits <- c(limit_notes(spec, fit), class_sd_notes(spec, fit))
   sd <- sds_of_effects(spec, fit)
-  if (count > few_levels || !length(sd)) return(limits)
+  values <- count * if (is_time_series(spec)) length(spec$own_columns) else 1L
+  if (values > few_levels || !length(sd)) return(limits)
   rests <- if (count > 2L) resting_on_prior(sd, fit)
   if (count > 2L && !length(rests)) return(limits)
   c(limits, new_note("groups", sprintf(paste0(

@@ -383,7 +383,9 @@ hyper_at_points <- function(fit) {
 hyper_limits <- function(fit, probs) {
   if (is_imputed(fit)) return(mixed_hyper_limits(fit, probs))
   if (!has_points(fit)) {
-    out <- hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, probs)
+    out <- if (states_are_draws(fit)) {
+      quantiles_that_vary(reported_hyper(fit$model, hyper_of_states(fit)), state_weights(fit), probs)
+    } else hyper_quantiles(fit$hyper_posterior, fit$model, fit$posterior$hyper, probs)
     at_bound <- which(!in_array(fit$model$hyper))[fit$hyper$status == "at bound"]
     if (is.null(fit$states)) out[at_bound, ] <- NA_real_
     if (shifts_thresholds(fit)) {
@@ -395,10 +397,14 @@ hyper_limits <- function(fit, probs) {
   at <- fit$points$at
   out <- matrix(NA_real_, length(fit$posterior$hyper), length(probs))
   if (!length(at)) return(out)
-  theta <- hyper_at_points(fit)[, at, drop = FALSE]
-  varies <- apply(theta, 2L, function(x) diff(range(x)) > 0)
-  out[at, ] <- weighted_quantiles(t(theta), fit$points$weight, probs)
-  out[at[!varies], ] <- NA_real_
+  out[at, ] <- quantiles_that_vary(hyper_at_points(fit)[, at, drop = FALSE], fit$points$weight, probs)
+  out
+}
+
+# Of the columns of x, a row each; NA where a column is constant.
+quantiles_that_vary <- function(x, weight, probs) {
+  out <- weighted_quantiles(t(x), weight, probs)
+  out[apply(x, 2L, function(x) diff(range(x)) == 0), ] <- NA_real_
   out
 }
 

@@ -39,6 +39,7 @@ prior_posterior <- function(model) {
   })
   out <- states[[1L]]
   if (n > 1L) {
+    out$hyper <- apply(values, 2L, stats::median)
     out$states <- lapply(states, function(state) {
       list(weight = 1 / n, posterior = not_null(state[posterior_parts]))
     })
@@ -65,8 +66,11 @@ drawn_hyper <- function(core, drawn, n) {
 # The argument of each number's transform, on the line.
 unconstrained_values <- function(hyper) {
   x <- transform_arguments(hyper$transform, hyper$value)
-  ifelse(hyper$transform == "log", log(x), ifelse(hyper$transform %in% c("atanh", "partial"), atanh(x),
-    ifelse(hyper$transform %in% c("logit", "one_to_two"), stats::qlogis(x - transform_ends(hyper$transform)$low), ifelse(hyper$transform == "above", log(x), x))))
+  low <- transform_ends(hyper$transform)$low
+  vapply(seq_along(x), function(h) {
+    switch(hyper$transform[h], log = , above = log(x[h]), atanh = , partial = atanh(x[h]),
+      logit = , one_to_two = stats::qlogis(x[h] - low[h]), x[h])
+  }, 0)
 }
 
 #' n draws of a hyperparameter, from its prior as the table has it

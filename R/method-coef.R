@@ -467,8 +467,7 @@ full_covariance <- function(fit) {
   q <- length(names) - length(learned)
   posterior <- fit$hyper_posterior
   if (length(states) > 1L) {
-    values <- do.call(rbind, lapply(states, function(state) state$posterior$hyper))
-    theta <- unconstrained_hyper(hyper, reported_hyper(fit$model, values))[, learned, drop = FALSE]
+    theta <- unconstrained_hyper(hyper, reported_hyper(fit$model, hyper_of_states(fit)))[, learned, drop = FALSE]
     means <- Map(function(beta, s) c(beta, theta[s, ]), by_state(fit, coefficient_means), seq_along(states))
     V[] <- mixture_covariance(means, by_state(fit, function(view) {
       own <- V

@@ -58,7 +58,7 @@ residual_parameters <- function(fit) {
 }
 
 # Where hyperparameters have a posterior.
-draws_hyper <- function(fit) has_points(fit) || !is.null(fit$hyper_posterior)
+draws_hyper <- function(fit) has_points(fit) || !is.null(fit$hyper_posterior) || states_are_draws(fit)
 
 #' Names that a coefficient has: its own, that of brms, and an interaction the other way round
 #' @noRd

@@ -53,7 +53,7 @@ bar_call <- function(effects, group) {
   call("(", call("|", effects, group))
 }
 
-# ~ z -> list(y ~ x, zi ~ z)
+# ~ z -> list(y ~ x, zi ~ z); NULL where the family of the call has no such parameter
 with_parameter_formula <- function(call, value, name, family) {
   known <- family_in_call(call)
   if (is.null(name)) name <- c(if (!is.null(known)) setdiff(known$dpars, c("mu", always_predicted(known))), "sigma")[1L]
@@ -67,11 +67,34 @@ with_parameter_formula <- function(call, value, name, family) {
     call <- with_formula(call, as.call(c(quote(list), formulas, call("~", as.name(name), right))))
   }
   if (!is.null(family) && !(is.list(known) && name %in% known$dpars)) {
-    base <- if (!is.null(known) && has_zeros_form(head_name(family), known$family)) call[["family"]]
-    call$family <- if (is.null(base)) family else as.call(list(family[[1L]], base))
+    # one that cannot be read here may have it
+    if (!is.null(known) && !has_zeros_form(head_name(family), known$family)) return(NULL)
+    call$family <- as.call(list(family[[1L]], call[["family"]]))
   }
   call
 }
+
+# ziformula = ~ . of glmmTMB has the formula of the mean, without offsets. A hurdle has `hu` in the place of `zi`.
+with_zero_formula <- function(call, value) {
+  first <- first_formula(call)
+  if ("." %in% all.vars(value)) {
+    if (is.null(first)) return(NULL)
+    kept <- Filter(function(piece) any_head(piece$expr) != "offset", summands(first[[3L]]))
+    mean <- if (length(kept)) sum_of(kept) else 1
+    value <- do.call(substitute, list(value, list(. = mean)))
+  }
+  known <- family_in_call(call)
+  with_parameter_formula(call, value, if ("hu" %in% known$dpars) "hu" else "zi", quote(zero_inflated()))
+}
+
+say_zero_formula <- function(call, value) c(
+  if (!identical(value, quote(~0))) "Each parameter has a formula of its own, in a list.",
+  if ("." %in% all.vars(value)) "The `.` of glmmTMB stands for the formula of the mean, without offsets.",
+  if (is.null(with_zero_formula(call, value))) sprintf(
+    "%s has no form with more zeros here: zero_inflated() and hurdle() say of which families there is one.",
+    if (is.null(call[["family"]])) "gaussian" else deparse_one(call[["family"]])
+  ) else if ("hu" %in% family_in_call(call)$dpars) "Without zeros of its own a response has these by hurdle(), whose `hu` is their probability."
+)
 
 # The smooths of the first formula, each changed by change(smooth, i).
 with_smooths <- function(call, change) change_formula(call, function(f) {
@@ -181,18 +204,32 @@ with_zero_part <- function(call) {
   replace_in(call, "family", call("zero_inflated", call[["family"]]))
 }
 
-# The family of a response of classes, where the data show it: that of two, of more, or NULL.
-family_of_classes <- function(call, data) {
+# The response of a call in the data; NULL where it is not seen.
+response_in_data <- function(call, data) {
   f <- first_formula(call)
   env <- environment(f)
-  y <- tryCatch(eval(f[[2L]], as.list(data), if (is.null(env)) globalenv() else env), error = function(e) NULL)
+  tryCatch(eval(f[[2L]], as.list(data), if (is.null(env)) globalenv() else env), error = function(e) NULL)
+}
+
+# The family of a response of classes, where the data show it: that of two, of more, or NULL.
+family_of_classes <- function(call, data) {
+  y <- response_in_data(call, data)
   levels <- if (is.factor(y)) nlevels(y) else if (is.logical(y) || is.numeric(y) && all(y %in% c(0, 1, NA))) 2L else 0L
   if (levels > 2L) quote(cumulative) else if (levels == 2L) quote(binomial)
+}
+
+# binomial("logit") of proportions without trials, in a call of betareg(); another link is an error of that family.
+with_beta_family <- function(call) {
+  link <- call$family[[2L]]
+  call$family <- if (identical(link, "logit")) quote(beta_family()) else call("galvi_family", "beta_family", link = link)
+  with_precision_part(call)
 }
 
 # A link alone is of binomial() unless the response has more classes, or is of numbers.
 with_classes <- function(call, new, data) {
   if (!is.null(call[["family"]]) || head_name(new[["family"]]) != "binomial") return(new)
+  y <- response_in_data(new, data)
+  if (is.numeric(y) && all(y > 0 & y < 1, na.rm = TRUE) && is.null(new[["weights"]])) return(with_beta_family(new))
   own <- family_of_classes(new, data)
   counts <- head_name(first_formula(new)[[2L]]) == "cbind"
   if (is.null(own) && !counts && isTRUE(new$family[[2L]] %in% c("identity", "log", "inverse"))) own <- quote(gaussian)
@@ -204,11 +241,40 @@ with_classes <- function(call, new, data) {
 with_known_family <- function(call) {
   family <- call[["family"]]
   if (is.null(family) || !is.null(family_in_call(call))) return(call)
-  name <- if (is.symbol(family)) as.character(family) else any_head(family)
-  known <- if (length(name) && nzchar(name)) translation(name)
+  name <- written_family(family)
+  known <- if (nzchar(name)) translation(name)
   if (is.null(known)) return(call)
   arguments <- c(if (is.call(family)) as.list(family)[-1L], if (known$family == "Gamma" && is.symbol(family)) "log")
   replace_in(call, "family", as.call(c(as.name(known$family), arguments)))
+}
+
+# poisson, "poisson", poisson() and stats::poisson -> "poisson"
+written_family <- function(expr) {
+  if (is.character(expr)) return(expr[1L])
+  if (is.symbol(expr)) return(as.character(expr))
+  any_head(if (head_name(expr) %in% c("::", ":::")) as.call(list(expr)) else expr)
+}
+
+# truncated_nbinom2 and ziGamma of glmmTMB, which are hurdle models beside `ziformula`, as are other families of positive
+# numbers: hurdle(negbinomial)
+with_hurdle <- function(call) {
+  family <- call[["family"]]
+  name <- written_family(family)
+  base <- sub("^truncated_|^zi(?=Gamma$)", "", name, perl = TRUE)
+  if (base != name) {
+    known <- translation(base)
+    own <- as.name(if (is.null(known)) base else known$family)
+    given <- if (any_head(family) == name) as.list(family)[-1L]
+    # the only link of counts needs no name
+    if (base != "Gamma" && identical(unname(given), list("log"))) given <- NULL
+    family <- if (length(given)) as.call(c(own, given)) else own
+  } else {
+    known <- family_in_call(call)
+    if (is.null(known) || !has_zeros_form("hurdle", known$family) ||
+      has_zeros_form("zero_inflated", known$family)) return(call)
+  }
+  new <- replace_in(call, "family", as.call(list(quote(hurdle), family)))
+  if (is.null(family_in_call(new))) call else new
 }
 
 # `control` without the settings of samplers that brms and rstanarm take there, and without another function's, as those
@@ -582,6 +648,85 @@ arma_order <- function(named, value) {
   order
 }
 
+# NULL, as rstanarm says it.
+flat_prior <- quote(normal(0, Inf))
+
+# The name of the parameter that rstanarm calls auxiliary; NULL where a family has none, "sigma" where it is not known.
+auxiliary_parameter <- function(call) {
+  if (has_noise(call)) return("sigma")
+  parameters <- family_type(family_in_call(call))$parameters
+  named <- c(names(parameters), unlist(lapply(parameters, `[[`, "also")))
+  found <- intersect(c("shape", "phi", "size", "precision"), named)
+  if (length(found)) found[[1L]]
+}
+
+with_auxiliary_prior <- function(call, value) {
+  name <- auxiliary_parameter(call)
+  if (is.null(name) || is.null(value)) call else with_prior(call, name, own_prior_call(value, "sd"))
+}
+
+say_auxiliary_prior <- function(call, value) {
+  name <- auxiliary_parameter(call)
+  if (is.null(name)) return("This family has no such parameter, so that its prior is left out.")
+  c(
+    sprintf("All priors are one list, in which %s is `%s`.", if (name == "sigma") "the noise" else "this parameter", name),
+    if (is.null(value)) "Without a prior it has a weak one in standard deviations alone."
+  )
+}
+
+#' decov() and lkj() of rstanarm, and the priors of blme
+#' @return list(sd, of one effect, as text; cor, a number; unit: of the standard deviations beside gaussian noise, which
+#'   galvi's priors do not have; sd_in_units: where that is s).
+#' @noRd
+covariance_prior <- function(value) {
+  number <- function(x, default) {
+    own <- if (!is.null(x)) signif(constant_number(x), 6L) else NA
+    if (is.na(own)) default else own
+  }
+  read <- function(definition) as.list(match.call(definition, as.call(c(quote(prior), as.list(value)[-1L]))))
+  if (any_head(value) == "lkj") {
+    own <- read(function(regularization = 1, scale = 10, df = 1, autoscale = TRUE) NULL)
+    form <- sprintf("student_t(%s, 0, %s%%s)", code_number(number(own$df, 1)), code_number(number(own$scale, 10)))
+    return(list(sd = sprintf(form, ""), cor = number(own$regularization, 1),
+      unit = "the response", sd_in_units = sprintf(form, " * s")))
+  }
+  if (any_head(value) != "decov") value <- quote(decov())
+  own <- read(function(regularization = 1, concentration = 1, shape = 1, scale = 1) NULL)
+  shape <- number(own$shape, 1)
+  rate <- code_number(1 / number(own$scale, 1))
+  form <- if (shape == 1) sprintf("exponential(%s%%s)", rate) else sprintf("gamma(%s, %s%%s)", code_number(shape), rate)
+  list(sd = sprintf(form, ""), cor = number(own$regularization, 1), unit = "the noise", sd_in_units = sprintf(form, " / s"))
+}
+
+with_covariance_prior <- function(call, value) {
+  terms <- bars_in(first_formula(call))
+  slopes <- Filter(function(e) !is_intercept(e[[2L]]), terms)
+  own <- covariance_prior(value)
+  if (length(terms) && !is_gaussian_call(call)) call <- with_prior(call, "sd", own$sd)
+  if (length(slopes)) with_prior(call, "cor", call("lkj", own$cor)) else call
+}
+
+say_covariance_prior <- function(call, value) {
+  own <- covariance_prior(value)
+  c(
+    "All priors are one list, with those of groups by `sd` and `cor`.",
+    if (is_gaussian_call(call)) sprintf(paste(
+      "There the standard deviations of groups are in units of that of %s, and galvi has no such priors: the call leaves",
+      "them out. The nearest is sd = \"%s\", with a number for s, which is about that unit."
+    ), own$unit, own$sd_in_units),
+    if (any_head(value) == "decov" && !is_gaussian_call(call)) {
+      "In decov() effects of a group share a scale; here each has a prior of its own."
+    }
+  )
+}
+
+# Behind the bar of betareg's y ~ x | z is the formula of phi.
+with_precision_part <- function(call) {
+  first <- first_formula(call)
+  if (is.null(first) || head_name(first[[3L]]) != "|") return(call)
+  with_formula(call, call("list", call("~", first[[2L]], first[[3L]][[2L]]), call("~", quote(phi), first[[3L]][[3L]])))
+}
+
 # exponential(1) -> "exponential(1)", a prior that galvi does not have -> one that it has
 own_prior_call <- function(value, kind) {
   if (!is.call(value) || any_head(value) %in% c(prior_names(), "fixed", "learn")) return(value)
@@ -605,7 +750,7 @@ bars_in <- function(expr) {
 
 with_prior <- function(call, name, value) {
   known <- call[["prior"]]
-  if (is.null(known)) known <- quote(list())
+  if (is.null(known)) known <- if ("prior" %in% names(call)) call("list", default = flat_prior) else quote(list())
   if (head_name(known) != "list") known <- call("list", default = known)
   known[[name]] <- value
   call$prior <- known
@@ -626,6 +771,8 @@ check_foreign_arguments <- function(extra, call, data = NULL) {
   new <- call
   for (name in found) new[[name]] <- NULL
   new <- with_known_family(new)
+  zeros <- extra[intersect(c("ziformula", "zi"), found)]
+  if (length(zeros) && !identical(zeros[[1L]], quote(~0)) && !is.null(new[["family"]])) new <- with_hurdle(new)
   weights <- if (any_head(call[["weights"]]) %in% variance_functions) call[["weights"]]
   if (!is.null(weights)) new$weights <- NULL
   completed <- with_groups_of_lme(extra, new, data)
@@ -836,6 +983,7 @@ foreign_arguments <- local({
       }
     )
   }
+  zeros <- list(to = with_zero_formula, say = say_zero_formula)
   # glmmTMB's ~0 is a gaussian response without noise
   dispersion <- list(
     to = function(call, value) {
@@ -872,12 +1020,8 @@ foreign_arguments <- local({
     "How smooth a term is, is learned by the marginal likelihood; fixed() holds a lengthscale or variance."
   ))
   correlated <- list(to = with_correlation, say = say_correlation)
-  covariance <- prior("All priors are one list, with those of groups by `sd` and `cor`.", function(call, value) {
-    terms <- bars_in(first_formula(call))
-    slopes <- Filter(function(e) !is_intercept(e[[2L]]), terms)
-    if (length(terms)) call <- with_prior(call, "sd", "exponential(1)")
-    if (length(slopes)) with_prior(call, "cor", quote(lkj(1))) else call
-  })
+  covariance <- list(to = with_covariance_prior, say = say_covariance_prior)
+  auxiliary <- list(to = with_auxiliary_prior, say = say_auxiliary_prior)
   of_noise <- function(to) list(
     to = function(call, value) if (has_noise(call)) to(call, value) else call,
     say = function(call, value) {
@@ -934,9 +1078,9 @@ foreign_arguments <- local({
       robust = drop("Standard deviations are those of the model; for clusters add a random intercept, (1 | g)."),
       ties = drop("Times are taken as continuous."),
       init.theta = drop("The size of negbinomial() is learned; negbinomial(size = fixed(2)) fixes it."),
-      ziformula = predicted("zi", quote(zero_inflated())), dispformula = dispersion,
+      ziformula = zeros, dispformula = dispersion,
       sigma.formula = predicted("sigma"), sigma.fo = predicted("sigma"), nu.formula = predicted("nu"),
-      nu.fo = predicted("nu"), phi.formula = predicted("phi"), zi = predicted("zi", quote(zero_inflated())),
+      nu.fo = predicted("nu"), phi.formula = predicted("phi"), zi = zeros,
       hu = predicted("hu", quote(hurdle())),
       sigma = predicted("sigma"), scale = scale, shape = predicted("shape"), phi = predicted("phi"),
       nominal = list(to = with_nominal, say = paste(
@@ -973,12 +1117,25 @@ foreign_arguments <- local({
       cluster = list(to = function(call, value) with_summand(call, bar_call(1, value)),
         say = "Rows of one cluster share a random intercept."),
       prior_intercept = prior("All priors are one list, in which `at_means` is that of the predictor at the means.",
-        function(call, value) with_prior(call, "at_means", own_prior_call(value, "coefficient"))),
+        function(call, value) {
+          with_prior(call, "at_means", if (is.null(value)) flat_prior else own_prior_call(value, "coefficient"))
+        }),
       prior_PD = list(to = function(call, value) {
         if (isTRUE(value)) call$sample_prior <- "only"
         call
       }, say = "Data are left out by `sample_prior`."),
-      prior_aux = of_noise(function(call, value) with_prior(call, "sigma", own_prior_call(value, "sd"))),
+      prior_aux = auxiliary,
+      prior_phi = prior("All priors are one list, in which the precision is `phi`.", function(call, value) {
+        if (is.null(value)) call else with_prior(call, "phi", own_prior_call(value, "sd"))
+      }),
+      prior_smooth = prior("All priors are one list, in which those of smooths are `sds`.", function(call, value) {
+        smooth <- any(c("s", "te", "ti", "t2") %in% all.names(first_formula(call)))
+        if (is.null(value) || !smooth) call else with_prior(call, "sds", own_prior_call(value, "sd"))
+      }),
+      prior_counts = drop("Thresholds take no prior."),
+      link.phi = list(to = function(call, value) with_precision_part(call), say = "The precision has the log link."),
+      strata = list(to = function(call, value) with_summand(call, call("strata", value)),
+        say = "Strata stand in the formula."),
       fixef.prior = prior("A prior of all slopes is `prior`; its sd is in units of the coefficients.",
         function(call, value) with_prior(call, "default", blme_prior(value))),
       resid.prior = of_noise(function(call, value) with_prior(call, "sigma", "exponential(1)")),

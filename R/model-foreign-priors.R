@@ -73,7 +73,9 @@ prior_columns <- function(x) {
     ifelse(is.na(x[[name]]), "", as.character(x[[name]]))
   }
   names <- c("prior", "class", "coef", "group", "dpar", "resp", "nlpar", "lb", "ub")
-  as.data.frame(lapply(stats::setNames(nm = names), text), stringsAsFactors = FALSE)
+  out <- as.data.frame(lapply(stats::setNames(nm = names), text), stringsAsFactors = FALSE)
+  out$of_brms <- rep(inherits(x, "brmsprior"), nrow(x))
+  out
 }
 
 #' A table as our list, with an attribute `table`, the rows with their names in it
@@ -135,6 +137,7 @@ table_row <- function(row) {
   }
   value <- prior_of_text(row$prior, sprintf("prior`: `%s", written))
   check_prior_kind(value, kind, written, slope = row$class == "b" && row$coef != "Intercept")
+  if (row$class == "lscale" && row$of_brms) value <- structure(value, of_distance = written)
   list(name = table_name(row), value = value, written = written)
 }
 

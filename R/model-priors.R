@@ -70,14 +70,14 @@ own_entry <- function(entry, shown) {
 #'
 #' @param specs The parsed terms, with their labels. prefix: that of another parameter's labels; labels_of_columns: of the
 #'   fixed effects in the formula. within: the name of the list that the entries stand in, if they are those of another
-#'   predictor; absent: from new_absent().
+#'   predictor; absent: from new_absent(); design: where the terms' data are.
 #' @return list(coefficients: of these and of the predictor's constant; paths: where they stand, by the same names;
 #'   groups: sd and cor as the terms (x | g) read them, with where they stand as the attribute `path`; hyper: a list of
 #'   list(labels: of the terms, NULL for the family; owner: the copy of a term, NULL for all; key: the hyperparameter's
 #'   name or a short form; value; general: is it for all groups?; shown; path)).
 #' @noRd
 sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character(), within = character(),
-                        absent = new_absent()) {
+                        absent = new_absent(), design = NULL) {
   out <- list(coefficients = list(), paths = list(), groups = list(), hyper = list())
   add <- function(labels, key, value, shown, path, general = FALSE, owner = NULL) {
     out$hyper[[length(out$hyper) + 1L]] <<- list(
@@ -145,7 +145,8 @@ sort_priors <- function(prior, specs, prefix = "", labels_of_columns = character
       # a copy with hyperparameters of its own: iid(g, by = f)[a]
       copy <- if (plain_term(key$term) != plain_term(labels[i])) regmatches(key$term, regexpr("\\[[^]]*\\]$", key$term))
       for (part in own) {
-        add(labels[i], if (part == "sds") "sd" else part, entry[[part]], sprintf("%s$%s", name, part), path_of(part),
+        value <- prior_in_units(entry[[part]], specs[[i]], design)
+        add(labels[i], if (part == "sds") "sd" else part, value, sprintf("%s$%s", name, part), path_of(part),
           owner = if (length(copy)) paste0(labels[i], copy))
       }
     }
@@ -212,6 +213,37 @@ matches_class <- function(term, specs) {
     plain <- paste0(vapply(inputs, deparse_one, ""), collapse = "")
     coef %in% c("", written, plain, paste0(word, plain), sprintf("%s(%s)", word, plain))
   }, NA)
+}
+
+#' The prior of a lengthscale in the units of its inputs: brms divides these by their largest distance before it has a
+#' prior of it, unless gp(scale = FALSE) says otherwise
+#' @noRd
+prior_in_units <- function(value, spec, design) {
+  written <- attr(value, "of_distance")
+  if (is.null(written)) return(value)
+  attr(value, "of_distance") <- NULL
+  if (isTRUE(spec$typed_scale) && !spec$scale) return(value)
+  inputs <- lapply(spec$inputs, function(input) design$data[[variable_name(input)]])
+  groups <- if (!is.null(spec$by)) design$data[[variable_name(spec$by)]]
+  # a process of each level has a unit of its own
+  levels <- if (is.factor(groups) || is.character(groups)) groups else rep(1, nrow(design$data))
+  same_inputs <- all(vapply(inputs, is.numeric, NA)) && (length(inputs) == 1L || !spec$scale)
+  units <- if (is.null(design$stream) && same_inputs) {
+    vapply(split(data.frame(unname(inputs)), levels, drop = TRUE), function(x) largest_distance(as.matrix(x)), 0)
+  }
+  if (length(units) && min(units) > 0 && diff(range(units)) <= 1e-8 * max(units)) return(scaled_prior(value, units[[1L]]))
+  stop_galvi("prior", sprintf(paste(
+    "`prior`: %s is in units of the largest distance between rows, as brms has it, %s: write prior = list(\"%s\" =",
+    "list(lengthscale = \"%s\")) with numbers in units of %s."
+  ), written, if (length(units)) "and this is not one positive number here" else "which is not known here",
+    written_term(spec), prior_text(value), and_words(vapply(spec$inputs, variable_name, ""))))
+}
+
+# Between two rows of x.
+largest_distance <- function(x) {
+  if (ncol(x) == 1L) return(diff(range(x)))
+  x <- t(unique(x))
+  sqrt(max(vapply(seq_len(ncol(x)), function(i) max(colSums((x - x[, i])^2)), 0)))
 }
 
 plain_text <- function(x) gsub("[[:space:]]", "", x)

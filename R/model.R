@@ -17,11 +17,12 @@ build_model <- function(design, prior, start, expectation, treatment, control, a
   prior <- prior_of_residuals(prior, parts$specs)
   sorted <- c(
     list(sort_priors(
-      prior[setdiff(names(prior), others)], parts$specs, labels_of_columns = columns_of(parts), absent = absent
+      prior[setdiff(names(prior), others)], parts$specs, labels_of_columns = columns_of(parts), absent = absent,
+      design = design
     )),
     lapply(others, function(name) {
       own <- parts$others[[name]]
-      sort_priors(prior[[name]], own$specs, parameter_prefix(name), columns_of(own), name, absent)
+      sort_priors(prior[[name]], own$specs, parameter_prefix(name), columns_of(own), name, absent, design)
     })
   )
   specs <- all_specs(parts)

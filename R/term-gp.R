@@ -206,7 +206,7 @@ gp <- function(..., kernel = se(), by = NULL, by_hyper = c("each", "shared"), in
   stop_galvi("formula", "gp() is a term: use it in a formula, as in galvi(y ~ gp(x), data = d).")
 }
 
-# Adds inputs, by, variables: expressions for the model frame; kernel, kernel_call, scale.
+# Adds inputs, by, variables: expressions for the model frame; kernel, kernel_call, scale; typed_scale: is that typed?
 #' @export
 parse_term.gp_term <- function(spec, call, env) {
   arguments <- as.list(call)[-1L]
@@ -236,6 +236,7 @@ parse_term.gp_term <- function(spec, call, env) {
     kernel_call = options$kernel, inducing = inducing,
     approximation = gp_approximation(options, inducing, env),
     scale = if (is.null(options$scale)) FALSE else check_flag(gp_option(options, "scale", env), "scale"),
+    typed_scale = !is.null(options$scale),
     center = if (is.null(share)) gp_center(options, kernel, env, call) else FALSE, neighbours = neighbours,
     share = share
   ))

@@ -104,7 +104,7 @@
 #'
 #' @section Errors:
 #' `galvi_error_formula` if the term is not as in this list, or if two terms have the same effect of the same group;
-#' `galvi_error_data` if a group has one level only, the effects are linearly dependent, `ar1()` or `toep()` is not of a
+#' `galvi_error_data` if a group has one level only (of `ar1()` it may), the effects are linearly dependent, `ar1()` or `toep()` is not of a
 #' factor, a level is not in the known matrix, or weights are not as described; `galvi_error_argument` if a known matrix
 #' is not square, symmetric, positive definite and named; `galvi_error_size` if it has too many levels for a dense
 #' inverse; `galvi_error_prior` if a prior is not as described.
@@ -172,7 +172,7 @@ design_term.slopes_term <- function(spec, frame, context) {
   spec$own_columns <- colnames(built$W)
   check_finite_columns(built$W)
   spec <- learn_row_groups(spec, frame)
-  check_groups_differ(spec, spec$group)
+  if (!is_time_series(spec)) check_groups_differ(spec, spec$group)
   # levels that were not observed are steps of an ordered structure, whose common variance they have
   if (!has_steps(spec)) check_independent_slopes(built$W, spec)
   spec <- learn_split(spec, frame)

@@ -96,6 +96,11 @@ has_steps <- function(spec) {
   !is.null(spec$structure) && isTRUE(effect_structures[[spec$structure]]$ordered) && spec$hom
 }
 
+# Are they a process in time, of which one group is enough to learn from?
+is_time_series <- function(spec) {
+  has_steps(spec) && length(spec$own_columns) > 2L && length(effect_structures[[spec$structure]]$cor(spec$own_columns)) == 1L
+}
+
 # How many independent sets of effects a term has, with structures of their own: one for each level of gr(by = ).
 effect_sets <- function(spec) max(1L, length(spec$split_levels))
 

@@ -135,6 +135,10 @@ draw_plan <- function(fit, n) {
     at <- drawn_points(fit$points$weight, n)
     return(list(state = at, hyper = point_hyper(fit)[at, , drop = FALSE]))
   }
+  if (states_are_draws(fit)) {
+    state <- drawn_points(state_weights(fit), n)
+    return(list(state = state, hyper = hyper_of_states(fit)[state, , drop = FALSE]))
+  }
   if (is.null(posterior)) return(list(state = state, hyper = matrix(values, n, length(values), byrow = TRUE)))
   resampled <- !is.null(posterior$design)
   count <- if (resampled) min(max(20L * n, 2000L), 50000L) else n

@@ -316,7 +316,7 @@ test_that("arguments of other packages are shown as they are written here, and r
     random = ~ us(1 + x):g + f, random = ~ idh(1 + x):g, rcov = ~units, rcov = ~ idh(f):units,
     rcov = ~ us(trait):units, kernel = "matern", kernel = matern(5 / 2), covtype = "matern5_2",
     fixef.prior = normal(sd = 2), fixef.prior = t, type = "regression",
-    prior_aux = exponential(1), prior_covariance = decov(), priors = NULL, control.fixed = list(prec = 0.001),
+    prior_aux = exponential(1), prior_phi = exponential(1), prior_smooth = exponential(1), strata = f, prior_covariance = decov(), priors = NULL, control.fixed = list(prec = 0.001),
     cores = 2, trace = FALSE, maxit = 100, epsilon = 1e-6
   )
   without_call <- vapply(foreign_arguments, function(entry) is.null(entry$to), NA)
@@ -325,12 +325,12 @@ test_that("arguments of other packages are shown as they are written here, and r
   families <- list(
     ziformula = quote(poisson()), zi = quote(poisson()), hu = quote(poisson()), E = quote(poisson()),
       shape = quote(negbinomial()),
-    phi = quote(beta_binomial()), phi.formula = quote(beta_binomial())
+    phi = quote(beta_binomial()), phi.formula = quote(beta_binomial()), prior_phi = quote(beta_binomial())
   )
   for (i in seq_along(given)) {
     name <- names(given)[i]
     value <- given[[i]]
-    response <- switch(name, dist = quote(survival::Surv(time, status)), link = , phi = , phi.formula = quote(b),
+    response <- switch(name, dist = quote(survival::Surv(time, status)), link = , phi = , phi.formula = , prior_phi = quote(b),
       quote(y))
     call <- as.call(c(list(quote(galvi), call("~", response, quote(x)), data = quote(d)),
       families[name][!vapply(families[name],
@@ -345,6 +345,69 @@ test_that("arguments of other packages are shown as they are written here, and r
   # several at once, with a term to translate
   said <- message_of_error(eval(quote(galvi(y ~ lo(x), d, chains = 4, iter = 2000, cores = 2)), env))
   expect_identical(advised_call(said), quote(galvi(y ~ s(x), data = d, control = galvi_control(threads = 2))))
+})
+
+test_that("priors of rstanarm keep their numbers, and NULL is a flat prior", {
+  d <- stranger()
+  d$p <- plogis(d$x / 2)
+  env <- environment()
+  means <- function(theirs, ours) {
+    said <- message_of_error(eval(substitute(theirs), env))
+    expect_identical(advised_call(said), substitute(ours))
+    expect_runs(substitute(ours), env, deparse1(substitute(ours)))
+    said
+  }
+  means(galvi(y ~ x + (1 | g), d, family = poisson(), prior_covariance = decov(scale = 2)),
+    galvi(y ~ x + (1 | g), data = d, family = poisson(), prior = list(sd = "exponential(0.5)")))
+  said <- means(galvi(y ~ x + (z | g), d, family = poisson(), prior_covariance = rstanarm::decov(3, 1, 2, 4)),
+    galvi(y ~ x + (z | g), data = d, family = poisson(), prior = list(sd = "gamma(2, 0.25)", cor = lkj(3))))
+  expect_match(said, "share a scale")
+  # in units of the noise, which are not known here
+  said <- means(galvi(y ~ x + (z | g), d, prior_covariance = decov(2)),
+    galvi(y ~ x + (z | g), data = d, prior = list(cor = lkj(2))))
+  expect_match(said, "units of that of the noise.*exponential\\(1 / s\\)")
+  means(galvi(y ~ x + (1 | g), d, prior_covariance = decov()), galvi(y ~ x + (1 | g), data = d))
+  means(galvi(y ~ x, d, family = neg_binomial_2(), prior_aux = exponential(5)),
+    galvi(y ~ x, data = d, family = negbinomial(), prior = list(shape = "exponential(5)")))
+  means(galvi(p ~ x, d, family = beta_family(), prior_aux = rstanarm::exponential(2)),
+    galvi(p ~ x, data = d, family = beta_family(), prior = list(phi = "exponential(2)")))
+  means(galvi(y ~ x, d, prior = NULL, prior_intercept = NULL, prior_aux = NULL),
+    galvi(y ~ x, data = d, prior = list(default = normal(0, Inf), at_means = normal(0, Inf))))
+  means(galvi(y ~ x, d, prior_aux = NULL), galvi(y ~ x, data = d))
+  # stan_betareg() and others
+  means(galvi(p ~ x, d, link = "logit", prior_phi = exponential(1)),
+    galvi(p ~ x, data = d, family = beta_family(), prior = list(phi = "exponential(1)")))
+  means(galvi(p ~ x | z, d, link = "logit", link.phi = "log"),
+    galvi(list(p ~ x, phi ~ z), data = d, family = beta_family()))
+  means(galvi(y ~ s(x), d, prior_smooth = exponential(1)), galvi(y ~ s(x), data = d, prior = list(sds = "exponential(1)")))
+  means(galvi(b ~ x, d, family = binomial(), strata = g), galvi(b ~ x + (1 | g), data = d, family = binomial()))
+})
+
+test_that("ziformula of glmmTMB beside truncated families is a hurdle, and its dot the formula of the mean", {
+  d <- data.frame(count = 0:9, x = 1:10, g = gl(2, 5))
+  advice <- function(call) {
+    said <- message_of_error(eval(call))
+    if (grepl("Write", said)) advised_call(said)
+  }
+  means <- function(theirs, ours) expect_identical(advice(substitute(theirs)), substitute(ours))
+  means(galvi(count ~ x, d, family = truncated_nbinom2(link = "log"), ziformula = ~ g),
+    galvi(list(count ~ x, hu ~ g), data = d, family = hurdle(negbinomial)))
+  means(galvi(count ~ x, d, family = "truncated_poisson", zi = ~ 1, chains = 2),
+    galvi(list(count ~ x, hu ~ 1), data = d, family = hurdle(poisson)))
+  means(galvi(count ~ x, d, family = glmmTMB::truncated_nbinom1, dispformula = ~ g, ziformula = ~ x),
+    galvi(list(count ~ x, phi ~ g, hu ~ x), data = d, family = hurdle(nbinom1)))
+  means(galvi(count ~ x, d, family = ziGamma(link = "log"), ziformula = ~ x),
+    galvi(list(count ~ x, hu ~ x), data = d, family = hurdle(Gamma(link = "log"))))
+  means(galvi(count ~ x + offset(log(x)) + (1 | g), d, family = poisson, ziformula = ~ .),
+    galvi(list(count ~ x + offset(log(x)) + (1 | g), zi ~ x + (1 | g)), data = d, family = zero_inflated(poisson)))
+  means(galvi(count ~ x, d, family = poisson, ziformula = ~ . + g),
+    galvi(list(count ~ x, zi ~ x + g), data = d, family = zero_inflated(poisson)))
+  # not another family in silence
+  for (family in list(quote(beta_family()), quote(tweedie()), quote(gaussian()))) {
+    call <- substitute(galvi(count ~ x, d, family = family, ziformula = ~ x), list(family = family))
+    expect_null(advice(call))
+    expect_match(message_of_error(eval(call)), "no form with more zeros")
+  }
 })
 
 test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are advised as what they mean", {
@@ -387,7 +450,7 @@ test_that("effects of MCMCglmm, kernels beside a formula and priors of blme are 
   means(galvi(d["x"], d$y, covtype = "matern3_2"), galvi(x = d["x"], y = d$y, kernel = matern32(ard = TRUE)))
   means(galvi(d["x"], d$y, type = "regression"), galvi(x = d["x"], y = d$y))
   means(galvi(y ~ x + (1 + x | g), data = d, cov.prior = wishart),
-    galvi(y ~ x + (1 + x | g), data = d, prior = list(sd = "exponential(1)", cor = lkj(1))))
+    galvi(y ~ x + (1 + x | g), data = d, prior = list(cor = lkj(1))))
   means(galvi(y ~ x, data = d, fixef.prior = normal(sd = 2)), galvi(y ~ x, data = d, prior = list(default = normal(0, 2))))
   expect_match(advice(quote(galvi(f ~ x, d, type = "classification"))), "binomial() one of two classes", fixed = TRUE)
   # a known slope

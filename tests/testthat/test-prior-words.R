@@ -110,6 +110,29 @@ test_that("rows of smooth terms and processes find their terms", {
   expect_identical(priors[["gp(hp).variance"]]$type, "half_normal")
 })
 
+test_that("lengthscales in tables of brms are in units of the largest distance, as gp(scale = TRUE) has them", {
+  row <- function(text, coef = "") structure(brms_row(text, "lscale", coef), class = c("brmsprior", "data.frame"))
+  of <- function(formula, prior, data = mtcars) {
+    model <- galvi_model(galvi_design(formula, data), prior = prior)
+    model$hyper$prior[[grep("lengthscale", model$hyper$name)]]
+  }
+  width <- diff(range(mtcars$wt))
+  expect_equal(of(mpg ~ gp(wt), row("inv_gamma(4, 1)"))[c("type", "shape", "scale")],
+    list(type = "inv_gamma", shape = 4, scale = width))
+  expect_equal(of(mpg ~ gp(wt), row("gamma(2, 3)", "gpwt"))$rate, 3 / width)
+  expect_equal(of(mpg ~ gp(wt), row("lognormal(1, 2)"))[c("meanlog", "sdlog")], list(meanlog = 1 + log(width), sdlog = 2))
+  expect_equal(of(mpg ~ gp(wt), row("normal(0, 2)"))$sd, 2 * width)
+  expect_equal(of(mpg ~ gp(wt, hp), row("inv_gamma(4, 1)"))$scale, max(dist(mtcars[c("wt", "hp")])))
+  expect_equal(of(mpg ~ gp(wt, scale = FALSE), row("inv_gamma(4, 1)"))$scale, 1)
+  # in our own tables they are in units of the input
+  own <- default_prior(mpg ~ gp(wt), mtcars)
+  own$prior[own$class == "lscale"] <- "inv_gamma(4, 1)"
+  expect_equal(of(mpg ~ gp(wt), own)$scale, 1)
+  d <- transform(mtcars, g = factor(am))
+  expect_error(of(mpg ~ gp(wt, by = g), row("inv_gamma(4, 1)"), d), "units of the largest distance.*units of wt",
+    class = "galvi_error_prior")
+})
+
 test_that("what matches nothing, or cannot be, is an error that lists what there is", {
   d <- sleepstudy
   of <- function(formula, prior) message_of_error(galvi_model(galvi_design(formula, d), prior = prior))
@@ -185,6 +208,24 @@ test_that("sample_prior = \"only\" gives the prior: coefficients, groups, heavy 
   expect_message(galvi(mpg ~ wt, d, sample_prior = "only"), "gaussian.variance.*starting value")
   expect_error(galvi(mpg ~ wt, d, prior = normal(0, Inf), sample_prior = "only"), "wt.*flat", class = "galvi_error_prior")
   expect_error(galvi(mpg ~ wt, d, sample_prior = "yes"), "sample_prior", class = "galvi_error_argument")
+})
+
+test_that("draws of the prior have hyperparameters that are drawn, and so have intervals and hypotheses", {
+  set.seed(2)
+  d <- data.frame(x = rep(-1:1, 20), y = 0, g = factor(rep(1:12, 5)))
+  prior <- list(default = normal(0, 1), intercept = normal(0, 1), sd = half_normal(2), sigma = half_normal(2))
+  expect_silent(fit <- suppressMessages(galvi(y ~ x + (1 | g), d, prior = prior, sample_prior = "only")))
+  # sd 2, of 200 states; that of one state is 0 and its mean anything
+  sds <- sqrt(as.matrix(fit, ndraws = 2000, seed = 1)[, c("iid(g).variance", "gaussian.variance")])
+  expect_close(apply(sds, 2, function(x) sqrt(mean(x^2))), c(2, 2), 0.4)
+  y <- as.matrix(simulate(fit, 1000, seed = 1))
+  residual <- apply(y, 2, function(y) sd(y - ave(y, d$g, d$x)))
+  expect_close(quantile(residual, c(0.25, 0.75)), 2 * qnorm(c(0.625, 0.875)), 0.6)
+  states <- fit$hyper[fit$hyper$status == "learned", ]
+  expect_close(sqrt(states$estimate), rep(2 * qnorm(0.75), 2), 0.4)
+  expect_close(sqrt(states$upr), rep(2 * qnorm(0.9875), 2), 1.2)
+  tested <- hypothesis(fit, "sd_g__Intercept > 2", class = NULL)$hypothesis
+  expect_close(tested$Post.Prob, 2 * pnorm(-1), 0.1)
 })
 
 test_that("draws of heavy-tailed priors, normal with a drawn sd, have their distributions", {

@@ -403,6 +403,15 @@ test_that("priors are given for all terms, for one, or for an effect", {
   }
 })
 
+test_that("ar1() of one group is the series ar1()", {
+  d <- data.frame(t = 1:25, f = factor(1:25), g = factor(1), y = as.vector(scale(lh[1:25])))
+  expect_silent(fit <- galvi(y ~ ar1(0 + f | g), d))
+  series <- galvi(y ~ ar1(t), d)
+  expect_close(fit$elbo, series$elbo, 1e-6)
+  expect_close(predict(fit), predict(series), 1e-2)
+  expect_error(galvi(y ~ hetar1(0 + f | g), d), "one level only", class = "galvi_error_data")
+})
+
 test_that("what varies by group has to be told apart", {
   d <- transform(some_groups(), one = 1, text = "a", twice = 2 * x)
   refused <- function(formula, message, what) {
