@@ -101,8 +101,10 @@ bool integrate_states(LatentGaussianModel& model, HyperTable& table, Plan plan, 
     integrate(posterior, plan.integrate, top(), fall);
   }
   model.context().cost = cost;
-  // points lie by the curvature at the mode, which is that of no place so much higher
-  if (higher() > most_above) return false;
+  // points lie by the curvature at the mode, which is that of no place so much higher, or so far away
+  constexpr double farthest = 3;  // a factor of 20
+  const Vector moved = posterior.value - mode.posterior->value;
+  if (higher() > most_above || moved.lpNorm<Eigen::Infinity>() > farthest) return false;
   for (std::size_t i = 0; i < states.size(); ++i) {
     states[i].weight = posterior.weight[i];
     // the bound of the mixture with these weights

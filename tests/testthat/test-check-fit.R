@@ -140,8 +140,8 @@ test_that("an exact posterior has nothing to correct", {
 test_that("it asks q at the estimates where standard deviations average over hyperparameters", {
   skip_if_not_installed("loo")
   set.seed(1)
-  d <- data.frame(x = rnorm(60))
-  d$y <- rpois(60, exp(1 + sin(2 * d$x)))
+  d <- data.frame(x = rnorm(200))
+  d$y <- rpois(200, exp(2 + sin(2 * d$x)))
   fit <- galvi(y ~ s(x), d, poisson())
   expect_gt(length(fit$states), 1L)
   expect_close(check_fit(fit, 100)$elbo, fit$elbo, 1e-6)

@@ -25,15 +25,20 @@ test_that("every recipe makes models, which galvi() fits or refuses", {
   }
 })
 
+# These have had everything so far, and are asked first: rare pairs come once in thousands.
+seeds_of_all <- c(
+  2, 4, 9, 18, 25, 30, 38, 42, 43, 46, 48, 54, 56, 61, 62, 66, 67, 74, 76, 89, 126, 152, 156, 217, 232, 247, 256, 274, 502,
+  503, 517, 606, 690, 708, 958, 1223, 1231, 1522, 1701, 1718, 1777, 2242, 2358, 2694
+)
+
 test_that("every family, link, term, kernel, method and expectation is drawn", {
   links <- unlist(lapply(family_types, function(type) names(type$links)[-1]))
   wanted <- c(fuzz_families(), links, setdiff(names(term_types), c("tve", "baseline")), kernel_words(),
     inference_facts()$name, expectation_facts()$name)
-  seed <- 0
-  while (length(wanted) && seed < 5500) {
-    seed <- seed + 1
+  for (seed in union(seeds_of_all, 1:5500)) {
     call <- deparse1(fuzz_model(seed, "terms")$call)
     wanted <- setdiff(wanted, regmatches(call, gregexpr("[[:alnum:]_.]+|[|]", call))[[1L]])
+    if (!length(wanted)) break
   }
   expect_identical(wanted, character(), label = "what 5500 models lack")
 })

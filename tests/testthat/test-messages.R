@@ -31,13 +31,17 @@ test_that("terms that a refused formula is told to use are accepted", {
     formula <- stats::as.formula(formula)
     error <- tryCatch(galvi(formula, d), galvi_error = identity)
     said <- conditionMessage(error)
-    advised <- if (!is.null(error$formula)) list(error$formula) else {
-      terms <- Filter(function(term) !grepl("= )", term, fixed = TRUE), calls_in(said, names(term_types)))
-      expect_gt(length(terms), 0, label = deparse1(formula))
-      lapply(c(terms, paste(terms, collapse = " + ")), function(term) str2lang(paste("y ~", term)))
+    # a whole call, or terms
+    if (!is.null(error$found)) {
+      call <- str2lang(sub("[.]$", "", sub(".* In full: ", "", said)))
+      call$hyper <- "fixed"
+      expect_error(suppressWarnings(suppressMessages(eval(call))), NA, info = said)
+      next
     }
-    for (one in advised) {
-      one <- stats::as.formula(one)
+    terms <- Filter(function(term) !grepl("= )", term, fixed = TRUE), calls_in(said, names(term_types)))
+    expect_gt(length(terms), 0, label = deparse1(formula))
+    for (term in c(terms, paste(terms, collapse = " + "))) {
+      one <- stats::as.formula(paste("y ~", term))
       expect_error(suppressWarnings(suppressMessages(galvi(one, d, hyper = "fixed"))), NA, info = said)
     }
   }

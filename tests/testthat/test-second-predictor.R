@@ -938,5 +938,6 @@ test_that("every kind of smooth may be in a model of several predictors", {
     }
   }
   hurdle <- galvi(list(round(exp(y)) ~ s(x), hu ~ s(x)), d, hurdle(poisson()))
-  expect_identical(hurdle$convergence$uncertainty$method, "states")
+  # whether its likelihood is skew decides
+  expect_true(hurdle$convergence$uncertainty$method %in% c("points", "states"))
 })

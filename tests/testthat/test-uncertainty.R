@@ -11,7 +11,7 @@ honest <- list(least = 0.98, copies = 0.02, information = 0.03, hurdle = 0.035, 
 # compois() makes a table for each value of nu.
 slow_cases <- c(
   "student sigma nu", "zero_inflated_negbinomial shape zi", "hurdle_negbinomial shape hu", "zero_inflated_nbinom1 phi zi",
-  "hurdle_nbinom1 phi hu", "compois"
+  "hurdle_nbinom1 phi hu", "compois", "exgaussian sigma beta", "skew_normal sigma alpha", "tweedie phi"
 )
 with_classes <- c("categorical", "stick_breaking")
 main_cases <- function() setdiff(uncertainty_cases(), slow_cases)
