@@ -217,7 +217,6 @@ as.data.frame.galvi <- function(x, row.names = NULL, optional = FALSE, ndraws = 
 # Draws of all that has a posterior: draws x parameters.
 shown_draws <- function(x, ndraws, seed = NULL) {
   if (!is.null(seed)) return(with_seed(seed, shown_draws(x, ndraws)))
-  if (is_imputed(x)) return(drawn_from_parts(x, ndraws, function(i, count) shown_draws(x$fits[[i]], count)))
   drawn <- drawn_parameters(x, ndraws)
   # what was held has no posterior
   shown <- which(!in_array(x$model$hyper) & !x$model$hyper$name %in% x$hyper$name[x$hyper$status == "fixed"])
@@ -229,6 +228,11 @@ shown_draws <- function(x, ndraws, seed = NULL) {
 #' @noRd
 drawn_parameters <- function(x, ndraws) {
   names <- coefficient_names(x)
+  if (is_imputed(x)) {
+    drawn <- drawn_from_parts(x, ndraws, function(i, count) do.call(cbind, drawn_parameters(x$fits[[i]], count)))
+    at <- seq_len(ncol(drawn)) <= length(names)
+    return(list(coefficients = drawn[, at, drop = FALSE], hyper = drawn[, !at, drop = FALSE]))
+  }
   with_memory(parameter_draws_size(ndraws, length(names) + length(x$model$hyper$name)), draw_parameters(x, ndraws, names))
 }
 

@@ -229,7 +229,8 @@ with_beta_family <- function(call) {
 with_classes <- function(call, new, data) {
   if (!is.null(call[["family"]]) || head_name(new[["family"]]) != "binomial") return(new)
   y <- response_in_data(new, data)
-  if (is.numeric(y) && all(y > 0 & y < 1, na.rm = TRUE) && is.null(new[["weights"]])) return(with_beta_family(new))
+  shares <- is.numeric(y) && all(y > 0 & y < 1, na.rm = TRUE) && is.null(new[["weights"]])
+  if (shares && identical(new$family[[2L]], "logit")) return(with_beta_family(new))
   own <- family_of_classes(new, data)
   counts <- head_name(first_formula(new)[[2L]]) == "cbind"
   if (is.null(own) && !counts && isTRUE(new$family[[2L]] %in% c("identity", "log", "inverse"))) own <- quote(gaussian)

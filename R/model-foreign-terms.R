@@ -767,7 +767,8 @@ rewritten_call <- function(call, formula, e) {
   brought <- family_of_formula(formula)
   with_brought <- function(call) {
     if (is.null(brought) || !is.null(call[["family"]])) return(call)
-    replace_in(call, "family", family_as_call(as_galvi_family(brought)))
+    family <- family_as_call(as_galvi_family(brought))
+    if (identical(family, quote(galvi_family("gaussian")))) call else replace_in(call, "family", family)
   }
   if (isTRUE(e$found$whole)) {
     call <- with_formula(call, e$found$to)
@@ -793,6 +794,9 @@ rewritten_call <- function(call, formula, e) {
   if (identical(new, old) || has_autocor(formula)) {
     new <- formulas_call(lapply(as_formulas(formula), replace))
     call <- with_brought(call)
+  } else if (!is.null(new[["family"]])) {
+    new$family <- NULL
+    call <- with_brought(call)
   }
   with_companions(with_formula(call, new), notes)
 }
@@ -802,7 +806,8 @@ rewritten_call <- function(call, formula, e) {
 #' @noRd
 family_as_call <- function(family, parameters = parameter_calls(family)) {
   link <- if (!identical(family$link, names(family_type(family)$links)[1L])) list(link = family$link)
-  as.call(c(quote(galvi_family), family$family, parameters, link))
+  options <- Filter(function(x) is.atomic(x) && length(x) == 1L && !is.na(x), family$options)
+  as.call(c(quote(galvi_family), family$family, parameters, options[setdiff(names(options), names(parameters))], link))
 }
 
 # Numbers and fixed numbers that a family was given.

@@ -52,31 +52,38 @@ check_brms_formula <- function(x, formulas, family, data) {
 # cmc = FALSE: factors have contrasts where there is no intercept, too.
 check_contrasts <- function(x, formulas, data) {
   written <- c(list(x$formula), x$pforms)
-  factors <- lapply(seq_along(written), function(i) {
+  changed <- lapply(seq_along(written), function(i) {
     if (isFALSE(attr(written[[i]], "cmc"))) factor_without_intercept(formulas[[i]], data)
   })
-  at <- which(lengths(factors) > 0L)
+  at <- which(lengths(changed) > 0L)
   if (!length(at)) return(invisible())
-  formulas[at] <- Map(function(f, name) {
-    columns <- bquote(model.matrix(~.(name))[, -1])
-    f[[length(f)]] <- do.call(substitute, list(f[[length(f)]], stats::setNames(list(columns), as.character(name))))
-    f
-  }, formulas[at], factors[at])
+  formulas[at] <- lapply(changed[at], `[[`, "formula")
   stop_whole(sprintf(
     "`cmc = FALSE` of `formula` gives `%s` contrasts although there is no intercept, so that its first level is zero.",
-    as.character(factors[[at[1L]]])
+    changed[[at[1L]]]$name
   ), formulas)
 }
 
-# The first factor of a formula without an intercept, which has a column for each level; NULL if there is none.
+#' The first factor of a formula without an intercept, which has a column for each level
+#' @return list(name, formula: with columns for the other levels in its place), or NULL.
+#' @noRd
 factor_without_intercept <- function(formula, data) {
   pieces <- summands(formula[[length(formula)]])
   is_zero <- function(piece) identical(piece$expr, if (piece$sign > 0) 0 else 1)
   if (!any(vapply(pieces, is_zero, NA)) || any(vapply(pieces, function(p) identical(p$expr, quote(Intercept)), NA))) {
     return(NULL)
   }
-  names <- unlist(lapply(Filter(function(piece) !is_term(piece$expr), pieces), function(piece) all.vars(piece$expr)))
-  Find(function(name) is_levels(data[[as.character(name)]]), lapply(names, as.name))
+  is_factor <- function(piece) {
+    # interactions have a column for each level in brms, too
+    if (piece$sign < 0 || is_term(piece$expr) || head_name(piece$expr) %in% c("(", ":", "*", "^", "/", "%in%")) return(FALSE)
+    is_levels(tryCatch(eval(piece$expr, data, environment(formula)), error = function(e) NULL))
+  }
+  at <- which(vapply(pieces, is_factor, NA))[1L]
+  if (is.na(at)) return(NULL)
+  name <- pieces[[at]]$expr
+  pieces[[at]]$expr <- bquote(model.matrix(~.(name))[, -1])
+  formula[[length(formula)]] <- sum_of(pieces)
+  list(name = deparse_one(name), formula = formula)
 }
 
 is_levels <- function(x) is.factor(x) || is.character(x) || is.logical(x)
@@ -96,12 +103,12 @@ stop_fixed <- function(held, formulas, family) {
       parameters[[name]] <- value
     } else if (!is.null(number)) {
       parameters[[number]] <- call("fixed", if (is.null(dpar)) value else dpar$replaced(value))
-    } else if (isTRUE(dpar$always)) {
-      prior[[name]] <- pinned_prior(type, name, value)
+    } else if (is.null(dpar)) {
+      stop_galvi("formula", sprintf("`formula` fixes `%s`, which %s does not have.", name, the_family(family)))
+    } else if (!isTRUE(dpar$always) && identical(as.numeric(value), link_functions(dpar$link)$linkinv(0))) {
+      stop_galvi("formula", sprintf("`formula` fixes `%s`, which is %g without a formula: leave it out.", name, value))
     } else {
-      stop_galvi("formula", sprintf("`formula` fixes `%s`%s.", name, if (is.null(dpar)) sprintf(
-        ", which %s does not have", the_family(family)
-      ) else sprintf(", which is %g without a formula: leave it out", link_functions(dpar$link)$linkinv(0))))
+      prior[[name]] <- pinned_prior(type, name, value)
     }
   }
   new <- lapply(names(prior), function(name) call("~", as.name(name), 1))
@@ -113,6 +120,11 @@ stop_fixed <- function(held, formulas, family) {
 # A prior that leaves the intercept of a parameter's predictor no choice.
 pinned_prior <- function(type, name, value) {
   at <- signif(link_functions(type$dpars[[name]]$link)$linkfun(value), 6L)
+  if (!is.finite(at)) {
+    stop_galvi("formula", sprintf(
+      "`formula` fixes `%s` at %g, the end of its range: take the family without it.", name, value
+    ))
+  }
   call("list", "(Intercept)" = call("normal", at, 0.001))
 }
 

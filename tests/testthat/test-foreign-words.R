@@ -246,8 +246,16 @@ test_that("what a formula of brms has as an attribute is no less of the model", 
   contrasts <- advised(quote(bf_like(x ~ 0 + z + g, cmc = FALSE)))
   expect_identical(contrasts, quote(galvi(x ~ 0 + z + model.matrix(~g)[, -1], data = d)))
   expect_length(coef(eval(contrasts, env)), 12L)
-  for (plain in list(bf_like(x ~ 0 + z, cmc = FALSE), bf_like(x ~ z + g, cmc = FALSE), bf_like(x ~ 0 + g))) {
-    expect_s3_class(galvi(plain, d, hyper = "fixed"), "galvi")
+  expect_identical(advised(quote(bf_like(x ~ 0 + factor(t), cmc = FALSE)))[[2L]], quote(x ~ 0 + model.matrix(~factor(t))[, -1]))
+  kept <- list(
+    bf_like(x ~ 0 + z, cmc = FALSE), bf_like(x ~ z + g, cmc = FALSE), bf_like(x ~ 0 + g),
+    bf_like(x ~ 0 + z + (1 | g), cmc = FALSE), bf_like(x ~ 0 + z:g, cmc = FALSE)
+  )
+  for (plain in kept) expect_s3_class(galvi(plain, d, hyper = "fixed"), "galvi")
+  # a family that comes with the formula
+  for (formula in list(quote(bf_like(x ~ z, autocor = ~ ar(t, g), family = gaussian())),
+                       quote(bf_like(x ~ z + ar(t, g), family = gaussian())))) {
+    expect_identical(advised(formula)$family, no_noise)
   }
 })
 

@@ -307,3 +307,14 @@ test_that("derivatives and differences of smooths are the mixture's", {
   expect_close(found$.diff, drop(D %*% two$fit), 1e-6)
   expect_close(found$.se, sqrt(diag(D %*% two$covariance %*% t(D))), 1e-6)
 })
+
+test_that("functions of parameters are drawn from all data sets", {
+  sets <- imputed_data()
+  sets[[1]]$y <- sets[[1]]$y + 3
+  fit <- fit_sets(y ~ x, sets = sets, control = galvi_control(uncertainty = "factorised"))
+  # the intercept is 3 in one of three
+  found <- hypothesis(fit, "exp(Intercept / 3) > 1.5")$hypothesis
+  draws <- as.matrix(fit, ndraws = 4000, seed = 1)
+  expect_close(found$Estimate, mean(exp(draws[, "(Intercept)"] / 3) - 1.5), 0.1)
+  expect_lt(found$Post.Prob, 0.5)
+})

@@ -145,7 +145,7 @@ test_that("uncertainty = \"factorised\" treats predictors as independent and say
 test_that("names with commas stay whole in what print() says", {
   d <- data.frame(x = ppoints(30), z = rep(1:5, 6) / 5, s = rep(c(0:4, 2), 5))
   fit <- galvi(cbind(s, 4 - s) ~ te(x, z, k = 3), d, binomial(), verbose = FALSE)
-  expect_match(uncertainty_line(fit), "values of te(x, z).variance[1] and te(x, z).variance[2].", fixed = TRUE)
+  expect_match(uncertainty_line(fit), "te(x, z).variance[1] and te(x, z).variance[2]", fixed = TRUE)
   expect_identical(and_words(c("te(x, z)", "a", "b")), "te(x, z), a and b")
   expect_identical(and_words("te(x, z)"), "te(x, z)")
 })
