@@ -284,10 +284,13 @@ refuse_dots <- function(dots, method, where, callers = character()) {
 }
 
 # Methods of other packages' generics pass over arguments that they do not know, but for those that the methods of other
-# models have and that would change the result. NULL and FALSE ask for nothing.
+# models have and that would change the result. NULL and FALSE ask for nothing, and of offsets TRUE.
 refuse_foreign <- function(dots, where) {
-  asked <- Filter(function(x) !is.null(x) && !identical(x, FALSE), dots)
-  check_no_dots(asked[names(asked) %in% names(foreign_method_arguments[[where]])], character(), where)
+  asked <- dots[names(dots) %in% names(foreign_method_arguments[[where]])]
+  asked <- asked[!vapply(names(asked), function(name) {
+    is.null(asked[[name]]) || identical(asked[[name]], name == "offset")
+  }, NA)]
+  check_no_dots(asked, character(), where)
 }
 
 # print() of a list passes the layout arguments of print.default() to the methods of its elements.

@@ -10,6 +10,7 @@ translation <- function(name) {
 # A family object of another package, by its name and link.
 translate_family <- function(x, link, arg) {
   name <- x$family[1L]
+  check_links_of_others(x)
   entry <- translation(name)
   if (is.null(entry)) {
     return(family_by_name(name, if (is.null(link)) x$link[1L] else link, arg))
@@ -17,6 +18,23 @@ translate_family <- function(x, link, arg) {
   if (is.null(link)) link <- if (is.null(entry$link)) x$link[1L] else entry$link
   family <- set_parameters(family_by_name(entry$family, link, arg), entry$parameters)
   if (is.null(entry$carry)) family else set_parameters(family, entry$carry(x))
+}
+
+# Families of brms have the links of all their parameters, link_sigma for example. Here a formula has the usual one.
+usual_links <- c(
+  sigma = "log", shape = "log", phi = "log", kappa = "log", disc = "log", beta = "log", nu = "logm1", alpha = "identity",
+  zi = "logit", hu = "logit", zoi = "logit", coi = "logit"
+)
+
+check_links_of_others <- function(x) {
+  links <- unlist(unclass(x)[paste0("link_", names(usual_links))])
+  other <- links[links != usual_links[sub("^link_", "", names(links))]]
+  if (!length(other)) return(invisible())
+  stop_galvi("family", sprintf(
+    "`%s = \"%s\"` of the %s family is not available: a formula of `%s` has the link %s. custom_family() has other links.",
+    names(other)[1L], other[[1L]], x$family[1L], sub("^link_", "", names(other)[1L]),
+    usual_links[[sub("^link_", "", names(other)[1L])]]
+  ))
 }
 
 #' What to write for a family whose function was not found, in a sentence

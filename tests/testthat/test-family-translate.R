@@ -259,3 +259,13 @@ test_that("brms' hurdle_lognormal() and the classes of mgcv's multinom() are our
   expect_identical(rownames(coef(fit)), c("versicolor", "virginica"))
   expect_error(galvi_family("hurdle_lognormal", link = "identity"), "hurdle(\"lognormal\")", fixed = TRUE)
 })
+
+test_that("other links of further parameters in families of brms are refused", {
+  d <- data.frame(x = sin(1:30), y = cos(1:30))
+  of_brms <- function(...) structure(list(family = "gaussian", link = "identity", ...), class = c("brmsfamily", "family"))
+  plain <- galvi(list(y ~ x, sigma ~ x), d)
+  expect_equal(coef(galvi(list(y ~ x, sigma ~ x), d, of_brms(link_sigma = "log"))), coef(plain))
+  expect_error(galvi(list(y ~ x, sigma ~ x), d, of_brms(link_sigma = "identity")),
+    "link_sigma = \"identity\"` of the gaussian family is not available: a formula of `sigma` has the link log", fixed = TRUE,
+    class = "galvi_error_family")
+})
