@@ -258,6 +258,7 @@ point_covariance <- function(points, k) {
 
 # ---- functions of eta and the hyperparameters ----
 
+# Rows times points at a time.
 rows_by_points <- 1e5
 
 #' f() of some rows at a time, where it has a row for each: rows x columns

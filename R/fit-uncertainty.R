@@ -274,8 +274,8 @@ without_refused_states <- function(fit, tried) {
 warn_uncertainty <- function(fit, tried) {
   if (isTRUE(tried$unfinished) && !isTRUE(fit$stopped)) {
     warn_galvi("uncertainty", paste(
-      "`max_seconds` were over before the uncertainty was found: standard deviations and intervals are those at the",
-      "estimated hyperparameters, which have no intervals. Allow more seconds in galvi_control()."
+      "The time limit `max_seconds` was reached before the uncertainty was found: standard deviations and intervals are",
+      "those at the estimated hyperparameters, which have no intervals. Allow more seconds in galvi_control()."
     ), call = fit$call)
     return(invisible())
   }

@@ -73,8 +73,9 @@
 #'   \item{`states`}{with `hyper = "integrate"`, and for gaussian and many other models with learned hyperparameters, a
 #'     list of list(`weight`, `posterior`), the posterior at each value of the hyperparameters. `mean`, `variance` and
 #'     `coefficients` of `posterior` are then moments of the mixture, and its other elements those of q at the estimates.
-#'     The first state is the mode with weak priors, which differs from the estimates. Each state has five numbers for each
-#'     row and linear predictor, and there may be 100 of them: `galvi_control(uncertainty = "factorised")` keeps none.}
+#'     The others lie around the first state: the mode with weak priors, which differs from the estimates, or where the
+#'     log evidence is higher, if that is far away. Each state has five numbers for each row and linear predictor, and
+#'     there may be 100 of them: `galvi_control(uncertainty = "factorised")` keeps none.}
 #'   \item{`hyper_posterior`}{the posterior of the hyperparameters on the unconstrained scale: `at`, the positions of
 #'     those that were learned; `value`, `lower` and `upper`, their mode and range; `estimate`, where they were learned;
 #'     `free`, those of them to which the following elements refer; `axes` A and `flat`, with x = mode + A z for

@@ -104,10 +104,10 @@
 #'
 #' @section Errors:
 #' `galvi_error_formula` if the term is not as in this list, or if two terms have the same effect of the same group;
-#' `galvi_error_data` if a group has one level only (of `ar1()` it may), the effects are linearly dependent, `ar1()` or `toep()` is not of a
-#' factor, a level is not in the known matrix, or weights are not as described; `galvi_error_argument` if a known matrix
-#' is not square, symmetric, positive definite and named; `galvi_error_size` if it has too many levels for a dense
-#' inverse; `galvi_error_prior` if a prior is not as described.
+#' `galvi_error_data` if a group has one level only (of `ar1()` it may), the effects are linearly dependent, `ar1()` or
+#' `toep()` is not of a factor, a level is not in the known matrix, or weights are not as described;
+#' `galvi_error_argument` if a known matrix is not square, symmetric, positive definite and named; `galvi_error_size` if it
+#' has too many levels for a dense inverse; `galvi_error_prior` if a prior is not as described.
 #' @references
 #' Bates, D., Maechler, M., Bolker, B. and Walker, S. (2015). Fitting linear mixed-effects models using lme4. *Journal
 #' of Statistical Software* 67(1), 1-48.

@@ -1,8 +1,9 @@
 # A fit is a mixture of states: posteriors of the latent vector, each at its own hyperparameters, with weights.
 # With one state, as most fits have it, `fit$states` is NULL and `fit$posterior` is that state. Of several
 # (src/fit/integrate.h) `fit$posterior` is that at the estimates, but for the moments `mean`, `variance` and `coefficients`,
-# which are the mixture's. The first state is the mode with weak priors of what has none, which differs from the estimates.
-# Every question to a fit passes through the functions here: methods do not ask how many states there are.
+# which are the mixture's. The others lie around the first state: the mode with weak priors of what has none, which
+# differs from the estimates, or where the log evidence is higher, if that is far away. Every question to a fit passes
+# through the functions here: methods do not ask how many states there are.
 
 #' The fit at its most probable hyperparameters, for what belongs to one value of them
 #' @noRd

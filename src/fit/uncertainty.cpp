@@ -1,6 +1,6 @@
 #include "fit/uncertainty.h"
 
-#include <cmath>
+#include <utility>
 
 #include "fit/coupled_response.h"
 #include "fit/mode.h"
@@ -191,7 +191,7 @@ Mode mode_for(LatentGaussianModel& model, HyperTable& table, const Plan& plan, c
   else if (ways.perhaps)
     means = [&](const Posterior& q) { return column_means(state_of(model, q, false)); };
   const bool proper = ways.points || ways.response || ways.states || !plan.integrate.empty();
-  const Mode out = mode_of(model, table, plan, found, proper, means);
+  Mode out = mode_of(model, table, plan, found, proper, means);
   if (!ways.perhaps || !is_uncertain(out, table)) return out;
   ways.states = true;
   return mode_of(model, table, plan, found, true, {});
